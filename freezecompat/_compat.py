@@ -1,0 +1,362 @@
+"""Where the versions of TensorFlow and Keras differ: the only file that branches on one.
+
+Each function is named by the fact that it settles, looks for a feature and not for a number, and says which version's end
+lets its branch go. TensorFlow is taken from `sys.modules`: whoever hands us a TensorFlow object has imported it.
+"""
+
+import contextlib
+import copy
+import gc
+import sys
+from typing import Any, Callable, Iterable, Iterator, List, Optional, Tuple
+
+from .exceptions import MissingDependency
+
+
+def tensorflow() -> Any:
+    """The TensorFlow that the caller has imported."""
+    module = sys.modules.get("tensorflow")
+    if module is None:
+        raise MissingDependency(
+            'TensorFlow is not imported here; install it with pip install "freezecompat[tensorflow]" and import it first.'
+        )
+    return module
+
+
+def v1() -> Any:
+    """The TF1 API: `tf.compat.v1`, which TF 1.13 and later have too."""
+    return tensorflow().compat.v1
+
+
+def is_tf1() -> bool:
+    """True on a real TensorFlow 1.x (can go with TF 1.15)."""
+    return tensorflow().__version__.startswith("1.")
+
+
+# Variables -----------------------------------------------------------------------------------------------------------
+
+
+def is_keras3_variable(obj: Any) -> bool:
+    """True for Keras 3's own variable class, which wraps a TensorFlow variable."""
+    return any(base.__module__.startswith("keras.src.backend.common") for base in type(obj).__mro__)
+
+
+def backend_variable(obj: Any) -> Any:
+    """The TensorFlow variable inside a Keras 3 variable or a mixed precision variable; any other object as it is."""
+    if is_keras3_variable(obj):
+        return obj._value
+    if type(obj).__name__.startswith("AutoCast"):
+        # Keras 2 mixed precision: `layer.kernel` is a wrapper, or has a class of its own made for the wrapped one.
+        return obj.__dict__["_variable"]
+    return obj
+
+
+def is_variable(obj: Any) -> bool:
+    """True for a TensorFlow variable or a Keras 3 one that has been created."""
+    module = sys.modules.get("tensorflow")
+    return module is not None and isinstance(backend_variable(obj), module.Variable)
+
+
+def is_module(obj: Any) -> bool:
+    """True for a tf.Module (which exists since TF 1.14)."""
+    module = getattr(tensorflow(), "Module", None)
+    return module is not None and isinstance(obj, module)
+
+
+def native_name(obj: Any) -> str:
+    """The name that a user of this Keras sees: Keras 3's path, elsewhere the variable's name."""
+    return obj.path if is_keras3_variable(obj) else obj.name
+
+
+def graph_of(variable: Any) -> Any:
+    """The TF1 graph that a variable belongs to; None for a variable of eager mode."""
+    # Reference variables have no `_in_graph_mode` and exist in graphs only (can go with TF 1.15).
+    return variable.graph if getattr(variable, "_in_graph_mode", True) else None
+
+
+def dtype_name(variable: Any) -> str:
+    """A variable's dtype without the `_ref` of TF1's reference variables."""
+    return variable.dtype.base_dtype.name
+
+
+def where(condition: Any, *values: Any) -> Any:
+    """numpy's `where`; every value given has the condition's shape."""
+    modern = getattr(tensorflow().compat, "v2", None)  # TF 1.13 has no compat.v2.where; v1's warns in TF 1.15
+    return getattr(modern, "where", v1().where)(condition, *values)
+
+
+def flatten(structure: Any) -> List[Any]:
+    """The leaves of nested lists and dicts, as TensorFlow orders them."""
+    return tensorflow().nest.flatten(structure)
+
+
+# Sessions and graphs -------------------------------------------------------------------------------------------------
+
+
+def raw_session(session: Any) -> Any:
+    """The tf.Session inside a MonitoredSession: running that one triggers no hooks."""
+    inner = getattr(session, "_tf_sess", None) if session is not None else None
+    return inner() if callable(inner) else session
+
+
+def keras_session(model: Any) -> Any:
+    """The session that Keras 2 trains `model` in (graph mode), or None where the model is not trained by Keras."""
+    if getattr(model, "optimizer", None) is None:
+        return None
+    return tensorflow_keras_backend(model).get_session()
+
+
+def tensorflow_keras_backend(model: Any) -> Any:
+    """The `keras.backend` of the Keras 2 that `model` comes from: the one in TensorFlow, or the tf-keras package."""
+    for base in type(model).__mro__:
+        if base.__name__ == "Model" and base.__module__.split(".")[0] == "tf_keras":
+            return sys.modules["tf_keras.src.backend"]
+    return v1().keras.backend
+
+
+def live_sessions(graph: Any) -> List[Any]:
+    """The open sessions of a graph: it does not know them itself."""
+    session_class = v1().Session.__mro__[1]
+    found = []
+    for obj in gc.get_objects():
+        if isinstance(obj, session_class) and obj.graph is graph and not obj._closed:
+            found.append(obj)
+    return found
+
+
+def init_scope() -> Any:
+    """The scope that lifts ops out of functions, loops and control dependencies."""
+    return tensorflow().init_scope()
+
+
+def building_v1_graph() -> bool:
+    """True where ops built now go into a TF1 graph that a Session runs."""
+    with init_scope():
+        return not tensorflow().executing_eagerly()
+
+
+def without_autograph(function: Callable[..., Any]) -> Callable[..., Any]:
+    """`function`, kept from being rewritten when a user's tf.function calls it."""
+    experimental = getattr(tensorflow().autograph, "experimental", None)
+    decorate = getattr(experimental, "do_not_convert", None)
+    return decorate(function) if decorate is not None else function  # TF 1.13 has no do_not_convert there
+
+
+def variable_of_any_length(initial: Any, name: str) -> Any:
+    """A variable in no collection, of rank 1 and of no fixed length, in a TF1 graph."""
+    placeholder = v1().placeholder_with_default(initial, [None])
+    return v1().Variable(
+        placeholder, trainable=False, collections=[], use_resource=True, validate_shape=False, name=name
+    )
+
+
+# Keras models and layers ---------------------------------------------------------------------------------------------
+
+
+def keras_kind(obj: Any) -> Optional[str]:
+    """"layer" or "model" for an object of any Keras, None for all else, without importing a Keras to find out."""
+    names = {base.__name__ for base in type(obj).__mro__ if _is_keras_module(base.__module__)}
+    if "Layer" not in names:
+        return None
+    return "model" if "Model" in names else "layer"
+
+
+def _is_keras_module(name: str) -> bool:
+    parts = name.split(".")
+    return parts[0] in ("keras", "tf_keras") or (parts[0].startswith("tensorflow") and "keras" in parts)
+
+
+def is_keras3(obj: Any) -> bool:
+    """True for a layer, model or optimizer of Keras 3."""
+    return any(base.__name__ == "KerasSaveable" for base in type(obj).__mro__)
+
+
+def keras3_backend() -> Optional[str]:
+    """The backend of an imported Keras 3: "tensorflow", "jax", "torch"; None where no Keras 3 is imported."""
+    keras = sys.modules.get("keras")
+    config = getattr(keras, "config", None)
+    backend = getattr(config, "backend", None)
+    return backend() if callable(backend) else None
+
+
+def keras_description(obj: Any = None) -> Optional[str]:
+    """Generation and version of the Keras that an object comes from, or of the one that is imported."""
+    roots = [base.__module__.split(".")[0] for base in type(obj).__mro__]
+    for name in ("tf_keras", "keras", "tensorflow.python.keras", "tensorflow_core.python.keras"):
+        module = sys.modules.get(name)
+        version = getattr(module, "__version__", None)
+        if version is None or (obj is None and name == "tf_keras" and "keras" in sys.modules):
+            continue
+        if obj is None or name.split(".")[0] in roots:
+            generation = "tf-keras" if name == "tf_keras" else "Keras" if version.startswith("3") else "tf.keras"
+            return "{} {}".format(generation, version)
+    return None
+
+
+def sublayers(layer: Any) -> List[Any]:
+    """The layers directly inside a layer or model, in the order in which they were added."""
+    flatten = getattr(layer, "_flatten_layers", None)
+    if flatten is not None:
+        return list(flatten(recursive=False, include_self=False))
+    found = []  # Up to TF 2.3 lists of layers are containers with a `layers` attribute of their own.
+    for child in getattr(layer, "_layers", None) or []:
+        if keras_kind(child):
+            found.append(child)
+        else:
+            found.extend(getattr(child, "layers", []))
+    return found
+
+
+def own_variables(layer: Any) -> List[Any]:
+    """The weights that a layer holds itself, without those of the layers inside it."""
+    if is_keras3(layer):
+        return list(layer._trainable_variables) + list(layer._non_trainable_variables)
+    return list(layer._trainable_weights) + list(layer._non_trainable_weights)
+
+
+def forget_train_step(model: Any) -> List[Any]:
+    """Make a Keras model build its train step anew; returns the update ops of a step that stays behind in a graph."""
+    getattr(model, "_distributed_function_cache", {}).clear()  # TF 1.15 and 2.0, eager mode
+    function = getattr(model, "train_function", None)
+    if function is None:
+        return []
+    remake = getattr(model, "make_train_function", None)
+    if remake is not None and "_make_train_function" not in dir(model):
+        remake(force=True)
+        return []
+    left_behind = train_step_ops(model)
+    model.train_function = None  # TF 1.15, 2.0, and graph mode on TF 2: made at the next fit or train_on_batch
+    return left_behind
+
+
+def train_step_ops(model: Any) -> List[Any]:
+    """The ops of a graph mode train step of Keras 2 that was built already; [] where there is none."""
+    update = getattr(getattr(model, "train_function", None), "updates_op", None)
+    return ancestors(update) if update is not None else []
+
+
+def in_running_fit_of_old_step(model: Any) -> bool:
+    """True inside a graph mode `fit`, whose loop has taken hold of the train function before its first step."""
+    frame = sys._getframe()
+    while frame is not None:
+        if frame.f_code.co_name == "model_iteration" and frame.f_locals.get("model") is model:
+            return True
+        frame = frame.f_back
+    return False
+
+
+def ancestors(op: Any) -> List[Any]:
+    """An op of a graph and all those that it depends on."""
+    seen = {}
+    todo = [op]
+    while todo:
+        op = todo.pop()
+        if op.name not in seen:
+            seen[op.name] = op
+            todo.extend(tensor.op for tensor in op.inputs)
+            todo.extend(op.control_inputs)
+    return list(seen.values())
+
+
+# Optimizers ----------------------------------------------------------------------------------------------------------
+
+
+def optimizer_kind(obj: Any) -> Optional[str]:
+    """"v1", "keras3", "keras" (2.11 and later), "legacy" (OptimizerV2), or None for what is no optimizer."""
+    if isinstance(obj, type):
+        return None
+    module = sys.modules.get("tensorflow")
+    if module is not None and isinstance(obj, module.compat.v1.train.Optimizer):
+        return "v1"
+    names = {base.__name__ for base in type(obj).__mro__ if _is_keras_module(base.__module__)}
+    if "BaseOptimizer" in names:
+        return "keras3"
+    if "_BaseOptimizer" in names:
+        return "keras"
+    if "OptimizerV2" in names:
+        return "legacy"
+    return None
+
+
+def wrapped_optimizer(optimizer: Any) -> Any:
+    """The optimizer that a wrapper such as LossScaleOptimizer holds, or None."""
+    for name in ("inner_optimizer", "_optimizer"):
+        inner = vars(optimizer).get(name)
+        if inner is not None and optimizer_kind(inner):
+            return inner
+    return None
+
+
+def without_keras_wrapper(optimizer: Any) -> Any:
+    """compile() puts a `tf.train` optimizer into a TFOptimizer, which Keras does not always call: take what is inside."""
+    if type(optimizer).__name__ == "TFOptimizer" and not optimizer_kind(optimizer):
+        return optimizer.optimizer
+    return optimizer
+
+
+def step_variable(optimizer: Any) -> Any:
+    """The variable in which a Keras optimizer counts its steps, or None where there is none (yet)."""
+    inner = wrapped_optimizer(optimizer)
+    while inner is not None:
+        optimizer, inner = inner, wrapped_optimizer(inner)
+    variable = getattr(optimizer, "_iterations", None)
+    return None if variable is None else backend_variable(variable)
+
+
+def slot_variables(optimizer: Any, variable: Any) -> Iterator[Tuple[str, Any]]:
+    """(name, slot) of what an optimizer itself remembers for a variable, in a fixed order."""
+    if hasattr(optimizer, "get_slot_names"):  # tf.train and OptimizerV2
+        for name in sorted(optimizer.get_slot_names()):
+            slot = _existing_slot(optimizer, variable, name)
+            if slot is not None:
+                yield name, slot
+        return
+    indices = getattr(optimizer, "_trainable_variables_indices", None)  # Keras 3
+    if indices is None:
+        indices = getattr(optimizer, "_index_dict", {})  # Keras 2.11 to 2.15, tf-keras
+    position = indices.get(optimizer._var_key(variable))
+    if position is None:
+        return
+    for name in sorted(vars(optimizer)):
+        value = vars(optimizer)[name]
+        if name not in ("_variables", "_trainable_variables") and isinstance(value, list) and position < len(value):
+            if is_variable(value[position]):
+                yield name, backend_variable(value[position])
+
+
+def _existing_slot(optimizer: Any, variable: Any, name: str) -> Any:
+    try:
+        return optimizer.get_slot(variable, name)
+    except KeyError:  # OptimizerV2, for a variable that it has not stepped yet
+        return None
+
+
+def fresh_optimizer(optimizer: Any, variable: Any) -> Any:
+    """An optimizer as it is before its first step, with the slots of this one eager variable."""
+    kind = optimizer_kind(optimizer)
+    if kind == "v1":
+        probe = copy.copy(optimizer)
+        for name in ("_slots", "_non_slot_dict", "_deferred_slot_restorations", "_deferred_dependencies"):
+            if name in vars(probe):
+                vars(probe)[name] = type(vars(optimizer)[name])()
+        probe._create_slots([variable])
+        return probe
+    config = optimizer.get_config()
+    if isinstance(config.get("learning_rate"), dict):
+        config["learning_rate"] = 0.0  # a schedule: slots don't depend on it, and a user's own may not deserialize
+    probe = type(optimizer).from_config(config)
+    if kind == "legacy":
+        probe._create_slots([variable])
+    else:
+        probe.build([variable])
+    return probe
+
+
+@contextlib.contextmanager
+def in_order_after(graph_mode: bool, before: Iterable[Any]) -> Iterator[None]:
+    """In a TF1 graph: what is built here runs after `before`. Eager mode and tf.function keep the order by themselves."""
+    if not graph_mode:
+        yield
+        return
+    with v1().control_dependencies([item for item in before if item is not None]):
+        yield

@@ -1,0 +1,166 @@
+"""Which optimizers a Frozen is attached to: those that it was given, and the one that its model is compiled with."""
+
+import warnings
+from typing import Any, Dict, List, Optional, Tuple
+
+from .. import _compat
+from ..exceptions import ArgumentError, NotAnOptimizer
+from .base import Adapter, adapter_of
+from .held import held_weight
+from .keras import Keras3Optimizer, KerasOptimizer, ModelHooks
+from .targets import Target
+from .tf1 import TrainOptimizer
+
+_ADAPTERS = {"v1": TrainOptimizer, "keras3": Keras3Optimizer, "keras": KerasOptimizer, "legacy": KerasOptimizer}
+
+
+def optimizers_in(optimizer: Any) -> List[Any]:
+    """The optimizers that a user gave: none, one, or a list, each checked."""
+    if optimizer is None:
+        return []
+    given = optimizer if isinstance(optimizer, (list, tuple)) else [optimizer]
+    found = [_compat.without_keras_wrapper(one) for one in given]
+    for one in found:
+        if not _compat.optimizer_kind(one):
+            hint = "pass an instance, not its class" if isinstance(one, type) else "pass the object that training calls"
+            raise NotAnOptimizer(
+                "optimizer={!r} is no tf.train optimizer and no Keras optimizer; {}".format(one, hint)
+            )
+    return found
+
+
+class Attachments:
+    """The adapters of one Frozen. An optimizer's hook knows all its owners, and goes with the last of them."""
+
+    def __init__(self, owner: Any, target: Target) -> None:
+        self._owner = owner
+        self._target = target
+        self._given: List[Adapter] = []
+        self._followed: Optional[Adapter] = None
+        self._model_hooks: Optional[ModelHooks] = None
+        self._seen: Dict[Adapter, Tuple[int, int]] = {}
+        self.by_hand = False
+
+    @property
+    def adapters(self) -> List[Adapter]:
+        return self._given + ([self._followed] if self._followed is not None else [])
+
+    @property
+    def names(self) -> List[str]:
+        """What holds the elements, for people to read."""
+        return [type(a.optimizer).__name__ for a in self.adapters] + (["hand-written updates"] if self.by_hand else [])
+
+    def attach(self, optimizer: Any) -> None:
+        compiled = self._compiled()
+        if compiled is not None and any(one is optimizer for one in _chain(compiled)):
+            optimizer = compiled  # the gradient is selected at the outermost one that the training calls
+        if self._followed is not None and self._followed.optimizer is optimizer:
+            self._given.append(self._followed)
+            self._followed = None
+        elif all(adapter.optimizer is not optimizer for adapter in self._given):
+            self._given.append(self._join(optimizer))
+
+    def detach(self, optimizer: Any) -> None:
+        for adapter in self.adapters:
+            if any(one is optimizer for one in _chain(adapter.optimizer)):
+                self._leave(adapter)
+                return
+        raise ArgumentError("can't detach {}: this Frozen is not attached to it".format(type(optimizer).__name__))
+
+    def start_following(self) -> None:
+        if self._target.model is not None:
+            self._model_hooks = ModelHooks(self._target.model, self.follow)
+            self.follow()
+
+    def follow(self) -> None:
+        """Be attached to the optimizer that the model is compiled with now."""
+        compiled = self._compiled()
+        if compiled is None or any(adapter.optimizer is compiled for adapter in self.adapters):
+            return
+        old, self._followed = self._followed, self._join(compiled)
+        if old is not None:
+            self._leave(old)
+
+    def leave_all(self) -> None:
+        for adapter in self.adapters:
+            self._leave(adapter)
+        if self._model_hooks is not None:
+            self._model_hooks.uninstall()
+
+    def _compiled(self) -> Any:
+        return _compat.without_keras_wrapper(getattr(self._target.model, "optimizer", None))
+
+    def _join(self, optimizer: Any) -> Adapter:
+        adapter = adapter_of(optimizer)
+        if adapter is None:
+            adapter = _ADAPTERS[_compat.optimizer_kind(optimizer)](optimizer)
+            self._remake_train_step(optimizer)
+        adapter.owners.append(self._owner)
+        for held in self._target.held.values():
+            if adapter not in held.adapters:
+                held.adapters.add(adapter)
+                held.reset_slots_of(adapter)
+        self._seen[adapter] = adapter.steps()
+        return adapter
+
+    def _leave(self, adapter: Adapter) -> None:
+        self._given = [one for one in self._given if one is not adapter]
+        if self._followed is adapter:
+            self._followed = None
+        self._seen.pop(adapter, None)
+        adapter.owners.remove(self._owner)
+        if not adapter.owners:
+            adapter.uninstall()
+            for held in self._target.held.values():
+                held.reset_slots_of(adapter)
+                held.adapters.discard(adapter)
+
+    def _remake_train_step(self, optimizer: Any) -> None:
+        if self._compiled() is not optimizer:
+            return
+        if self._target.graph is not None and _compat.in_running_fit_of_old_step(self._target.model):
+            warnings.warn(
+                "freeze was called inside a running fit in graph mode, by a Frozen that was not attached before: it acts "
+                "from the next fit on. Freeze (fc.FreezeSpec.empty() is enough) before fit to change this."
+            )
+        left_behind = {op.name for op in _compat.forget_train_step(self._target.model)}
+        for held in self._target.held.values():
+            held.ignore_updates(left_behind)
+
+    # Steps that did not pass through the hook -------------------------------------------------------------------------
+
+    def see_steps(self) -> None:
+        """Count steps from here on."""
+        for adapter in self.adapters:
+            self._seen[adapter] = adapter.steps()
+
+    def uncounted_steps(self) -> Dict[str, int]:
+        """Optimizer -> steps that its own counter has and its hook has not (or the counter was set: it looks the same)."""
+        uncounted = {}
+        for adapter in self.adapters:
+            taken, counted = adapter.steps()
+            taken_before, counted_before = self._seen[adapter]
+            missed = (taken - taken_before) - (counted - counted_before)
+            if missed > 0:
+                uncounted[type(adapter.optimizer).__name__] = missed
+        return uncounted
+
+    def may_be_bypassed(self) -> bool:
+        """True where an element that moved was moved by a step that the hook did not see, as far as can be told."""
+        if self.by_hand or self._target.graph is not None:
+            return False
+        if self.uncounted_steps():
+            return True
+        # tf.train optimizers keep no count of their own: all that is known is whether any step came through.
+        return any(
+            adapter.steps() == self._seen[adapter] and _compat.step_variable(adapter.optimizer) is None
+            for adapter in self.adapters
+        )
+
+
+def _chain(optimizer: Any) -> List[Any]:
+    chain = []
+    while optimizer is not None:
+        chain.append(optimizer)
+        optimizer = _compat.wrapped_optimizer(optimizer)
+    return chain

@@ -1,0 +1,249 @@
+"""The hook on an optimizer instance, and the adapter's interface: select, step, correct.
+
+No class is touched: a hook is a callable object in the `__dict__` of one instance, where it stands before the method of the
+class, and `uninstall` takes it away again.
+"""
+
+import weakref
+from typing import Any, Callable, Dict, Iterable, List, Optional, Sequence, Tuple
+
+import numpy as np
+
+from .. import _compat
+from ..element_set import ElementSet
+from .held import GraphWeight, HeldWeight, WeakTable, held_weight, writers
+
+Pair = Tuple[Any, Any]
+
+
+class Hook:
+    """Stands in for one method of one instance; in a copy or a pickle it is that method again, free of us."""
+
+    def __init__(self, owner: Any, name: str, around: Callable[..., Any]) -> None:
+        self.owner = owner
+        self.name = name
+        self.replaced = vars(owner).get(name)  # what another library may have put there
+        self.original = getattr(owner, name)
+        self.around: Optional[Callable[..., Any]] = around
+        self.__doc__ = self.original.__doc__
+        self.__name__ = name
+        self.__wrapped__ = self.original  # inspect.signature follows it
+        vars(owner)[name] = self
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if self.around is None:
+            return self.original(*args, **kwargs)
+        if _compat.tensorflow().executing_eagerly():
+            return self.around(self.original, *args, **kwargs)
+        return _compat.without_autograph(self.around)(self.original, *args, **kwargs)
+
+    def uninstall(self) -> None:
+        """Undo; where another hook was put over this one since, this one only passes calls on until that goes too."""
+        self.around = None
+        if vars(self.owner).get(self.name) is not self:
+            return
+        below = self.replaced
+        while isinstance(below, Hook) and below.around is None:
+            below = below.replaced
+        if below is None:
+            del vars(self.owner)[self.name]
+        else:
+            vars(self.owner)[self.name] = below
+
+    def __deepcopy__(self, memo: Dict[int, Any]) -> Any:
+        copied = memo.get(id(self.owner))
+        return self if copied is None else getattr(type(copied), self.name).__get__(copied)
+
+    def __reduce__(self) -> Any:
+        return getattr, (self.owner, self.name)
+
+
+class StepCount:
+    """Steps of one optimizer that went through its hook, counted where the steps run: in traced functions too.
+
+    It lives as long as the optimizer, since a traced function goes on counting after a release.
+    """
+
+    def __init__(self, optimizer: Any) -> None:
+        self._variable: Any = None
+
+    def add(self, steps: Any) -> None:
+        tf = _compat.tensorflow()
+        if self._variable is None:
+            with tf.init_scope():
+                self._variable = tf.Variable(0, trainable=False, dtype=tf.int64)
+        self._variable.assign_add(tf.cast(steps, tf.int64))
+
+    def read(self) -> int:
+        return 0 if self._variable is None else int(self._variable.numpy())
+
+
+_step_counts = WeakTable()
+
+
+def adapter_of(optimizer: Any) -> "Optional[Adapter]":
+    """The adapter whose hooks are on this optimizer now."""
+    for value in vars(optimizer).values():
+        adapter = getattr(value.around, "__self__", None) if isinstance(value, Hook) else None
+        if adapter is not None:
+            return adapter
+    return None
+
+
+class Adapter:
+    """One attached optimizer. A subclass says which methods a step passes through and how to call the phases there.
+
+    A step is `select` on the gradients, the optimizer's own step, and `correct`, which writes the held values over what
+    the step left. An optimizer whose step leaves a frozen element alone needs no correction.
+    """
+
+    def __init__(self, optimizer: Any) -> None:
+        self.optimizer = optimizer
+        self.owners: List[Any] = []  # the Frozens that are attached: they live as long as the hook does
+        self.count: StepCount = _step_counts.get(optimizer, StepCount)
+        self._hooks = [Hook(optimizer, name, around) for name, around in self.methods().items()]
+
+    def methods(self) -> Dict[str, Callable[..., Any]]:
+        """Name of a method of the optimizer -> what is called in its place, with the original first."""
+        raise NotImplementedError
+
+    def uninstall(self) -> None:
+        for hook in self._hooks:
+            hook.uninstall()
+
+    def known_variables(self) -> Iterable[Any]:
+        """Variables that a step may write although it is given no gradient of them."""
+        return ()
+
+    def steps(self) -> Tuple[int, int]:
+        """Steps that the optimizer has taken (0 where it keeps no count), and steps that passed through the hook."""
+        with _compat.init_scope():
+            if not _compat.tensorflow().executing_eagerly():
+                return 0, 0
+            variable = _compat.step_variable(self.optimizer)
+            return 0 if variable is None else int(variable.numpy()), self.count.read()
+
+    # The phases -------------------------------------------------------------------------------------------------------
+
+    def select(self, pairs: Sequence[Pair]) -> List[Pair]:
+        """(gradient, variable) pairs with the gradients selected and the variables unwrapped or not, as they came."""
+        return [(self._held(variable).select(gradient), variable) for gradient, variable in pairs]
+
+    def step(self, pairs: Sequence[Pair], run: Callable[[List[Pair]], Any]) -> Any:
+        """A whole step: `run` is the optimizer's own, given the selected pairs; its result comes back."""
+        pairs = self.select(pairs)
+        with self.holding(pairs) as correct:
+            return correct(run(pairs))
+
+    def holding(self, pairs: Sequence[Pair], counted: bool = True) -> "Holding":
+        """A context around the optimizer's own step; it gives the phase `correct`."""
+        weights = {id(held): held for held in map(self._held, [variable for _, variable in pairs])}
+        for variable in self.known_variables():
+            held = self._held(variable)
+            weights.setdefault(id(held), held)
+        return Holding(list(weights.values()), [gradient for gradient, _ in pairs], self if counted else None)
+
+    def _held(self, variable: Any) -> HeldWeight:
+        held = held_weight(_compat.backend_variable(variable))
+        held.adapters.add(self)
+        return held
+
+    # Slots ------------------------------------------------------------------------------------------------------------
+
+    def reset_slots(self, held: HeldWeight, changed: ElementSet, session: Any = None) -> None:
+        """Give the changed elements the slot entries that a fresh optimizer has."""
+        optimizer = self.optimizer
+        while optimizer is not None:
+            slots = [
+                (name, slot)
+                for name, slot in _compat.slot_variables(optimizer, held.variable)
+                if tuple(slot.shape) == tuple(held.variable.shape)
+            ]
+            if slots and not isinstance(held, GraphWeight):
+                fresh = dict(_compat.slot_variables(_compat.fresh_optimizer(optimizer, held.variable), held.variable))
+                for name, slot in slots:
+                    slot.assign(_mixed(changed, fresh[name].numpy(), slot.numpy()))
+            elif slots and session is not None:
+                for _, slot in slots:
+                    _reset_in_session(slot, changed, session)
+            optimizer = _compat.wrapped_optimizer(optimizer)
+
+
+def _mixed(changed: ElementSet, fresh: np.ndarray, present: np.ndarray) -> np.ndarray:
+    return np.where(changed.dense(), fresh, present).astype(present.dtype)
+
+
+def _reset_in_session(slot: Any, changed: ElementSet, session: Any) -> None:
+    # The initializer's own input is fed: no new op, so that a finalized graph will do.
+    tf = _compat.tensorflow()
+    try:
+        present = session.run(slot)
+    except tf.errors.FailedPreconditionError:
+        return  # not initialised: fresh already
+    fresh = session.run(slot.initial_value)
+    session.run(slot.initializer, {slot.initializer.inputs[1]: _mixed(changed, fresh, present)})
+
+
+class Holding:
+    """Between its start and its end the given weights are stepped; `correct`, or an error in eager mode, puts them back."""
+
+    def __init__(
+        self, weights: List[HeldWeight], gradients: Sequence[Any] = (), adapter: Optional[Adapter] = None
+    ) -> None:
+        self._adapter = adapter  # that counts the step, if it is one
+        self._weights = [held for held in weights if held.frozen or not _compat.tensorflow().executing_eagerly()]
+        self._gradients = [gradient for gradient in gradients if gradient is not None]
+        self._graph_mode = any(isinstance(held, GraphWeight) for held in weights)
+        self._done = False
+
+    def __enter__(self) -> Callable[..., Any]:
+        # In a TF1 graph the snapshot waits for the gradients: contrib's AdamW decays a weight as soon as it may, and
+        # must not do so before the forward pass has read it.
+        with _compat.in_order_after(self._graph_mode, self._gradients):
+            self._snapshots = [(held, held.snapshot()) for held in self._weights]
+        before = [snapshot for _, snapshot in self._snapshots]
+        if self._graph_mode:
+            before += [held.keep_first(snapshot) for held, snapshot in self._snapshots]
+            self._updates_before = self._all_updates()
+        self._iterations = self._read_iterations()
+        self._order = _compat.in_order_after(self._graph_mode, before + self._gradients)
+        self._order.__enter__()
+        return self.correct
+
+    def correct(self, result: Any = None, name: Optional[str] = None) -> Any:
+        """Put the held values back after `result`; in a TF1 graph this makes the op to run instead of `result`."""
+        self._done = True
+        if not self._graph_mode:
+            for held, snapshot in self._snapshots:
+                held.put_back(snapshot)
+            return result
+        for held, names in self._all_updates().items():
+            held.reached_updates |= names - self._updates_before[held]
+        with _compat.in_order_after(True, [result]):
+            return _compat.tensorflow().group(*[held.put_back(s) for held, s in self._snapshots], name=name)
+
+    def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
+        self._order.__exit__(kind, error, trace)
+        if kind is None:
+            self._count()
+        elif not self._done and _compat.tensorflow().executing_eagerly():
+            self.correct()
+
+    def _all_updates(self) -> Dict[GraphWeight, set]:
+        by_source = writers(self._weights[0].graph) if self._weights else {}
+        return {held: {op.name for op in held.updates(by_source)} for held in self._weights}
+
+    def _read_iterations(self) -> Any:
+        if self._adapter is None or self._graph_mode:
+            return None
+        variable = _compat.step_variable(self._adapter.optimizer)
+        return None if variable is None else variable.read_value()
+
+    def _count(self) -> None:
+        if self._adapter is None or self._graph_mode:
+            return
+        after = self._read_iterations()
+        if after is None:
+            self._adapter.count.add(1)
+        else:
+            self._adapter.count.add(after if self._iterations is None else after - self._iterations)

@@ -1,0 +1,288 @@
+"""The state of one weight: whose elements are frozen, the mask that running steps read, and the phases select and correct.
+
+A state lives as long as its variable does, in a table of weak references: a tf.function or a graph that was built with
+it goes on reading its mask after a release, and a later freeze reaches it there.
+"""
+
+import re
+import weakref
+from typing import Any, Callable, Dict, List, Optional, Tuple
+
+import numpy as np
+
+from .. import _compat
+from ..exceptions import ArgumentError
+from ..reference import Values
+from ..element_set import ElementSet
+
+
+# Types of ops that change a variable step by step; plain assignments (initializers, restores) are none.
+_WRITES = re.compile("Apply|Scatter|AssignSub|AssignAdd")
+
+
+class WeakTable:
+    """Values kept for objects that can't be dictionary keys (TF 2 variables), by identity, as long as the objects live."""
+
+    def __init__(self) -> None:
+        self._entries: Dict[int, Tuple[Any, Any]] = {}
+
+    def get(self, key: Any, make: Callable[[Any], Any]) -> Any:
+        entry = self._entries.get(id(key))
+        if entry is None:
+            number = id(key)
+            reference = weakref.ref(key, lambda _: self._entries.pop(number, None))
+            entry = self._entries[number] = (reference, make(key))
+        return entry[1]
+
+
+class HeldWeight:
+    """The frozen elements of one variable, over all live `Frozen`s.
+
+    `frozen` is what is wanted. What running steps see is brought to it by `bring`, which an eager weight does at once and
+    a weight of a graph once for each session.
+    """
+
+    def __init__(self, variable: Any) -> None:
+        self._variable = weakref.ref(variable)
+        self.shape = tuple(int(size) for size in variable.shape)
+        self.dtype = _compat.dtype_name(variable)
+        self.frozen = ElementSet.empty(self.shape)
+        self.adapters: Any = weakref.WeakSet()
+        self._owners: Any = weakref.WeakKeyDictionary()
+        self._version = 0
+        self._changes: List[Tuple[int, ElementSet]] = []
+
+    @property
+    def variable(self) -> Any:
+        return self._variable()
+
+    def own(self, owner: Any, elements: ElementSet) -> None:
+        """Let `elements` be what `owner` wants frozen here."""
+        if elements:
+            self._owners[owner] = elements
+        else:
+            self._owners.pop(owner, None)
+        wanted = ElementSet.empty(self.shape)
+        for owned in self._owners.values():
+            wanted = wanted | owned
+        changed = wanted ^ self.frozen
+        self.frozen = wanted
+        if changed:
+            # An element stands in the log once, at its latest change: the log never outgrows the weight.
+            self._version += 1
+            older = [(version, elements - changed) for version, elements in self._changes]
+            self._changes = [(version, elements) for version, elements in older if elements]
+            self._changes.append((self._version, changed))
+
+    def _changed_since(self, version: int) -> ElementSet:
+        changed = ElementSet.empty(self.shape)
+        for changed_at, elements in self._changes:
+            if changed_at > version:
+                changed = changed | elements
+        return changed
+
+    # The phases: ops in whatever is being built or run now ------------------------------------------------------------
+
+    def mask(self) -> Any:
+        """A bool tensor or variable of the weight's shape, True = frozen."""
+        raise NotImplementedError
+
+    def select(self, gradient: Any) -> Any:
+        """The gradient with exactly 0 in place of what belongs to a frozen element."""
+        tf = _compat.tensorflow()
+        if gradient is None:
+            return None
+        if isinstance(gradient, tf.IndexedSlices):
+            mask = tf.gather(self.mask(), gradient.indices)
+            return tf.IndexedSlices(_zero_where(mask, gradient.values), gradient.indices, gradient.dense_shape)
+        gradient = tf.convert_to_tensor(gradient)
+        if gradient.shape.is_compatible_with(self.shape):
+            return _zero_where(self.mask(), gradient)
+        if gradient.shape.ndims == 0:
+            return _zero_where(self.mask(), tf.fill(self.shape, gradient))
+        raise ArgumentError(
+            "the gradient of {} has shape {}, the weight has shape {}. Were gradients and variables paired in "
+            "another order?".format(_compat.native_name(self.variable), tuple(gradient.shape), self.shape)
+        )
+
+    def snapshot(self) -> Any:
+        """The held values before a step, and 0 where an element is free.
+
+        `where` copies: the identity of a reference variable would share the buffer that the step writes, and adding 0
+        would turn -0.0 into 0.0.
+        """
+        tf = _compat.tensorflow()
+        value = self.variable.read_value()
+        return _compat.where(self.mask(), value, tf.zeros_like(value))
+
+    def put_back(self, snapshot: Any) -> Any:
+        """Write the held values over what the step left in the frozen elements."""
+        value = self.variable.read_value()
+        return self.variable.assign(_compat.where(self.mask(), snapshot, value))
+
+    # Values, from outside of a step -----------------------------------------------------------------------------------
+
+    def read(self, session: Any = None) -> np.ndarray:
+        """The present values."""
+        raise NotImplementedError
+
+    def bring(self, session: Any = None) -> None:
+        """Let the steps of this session see what is wanted, and give changed elements the slots of a fresh optimizer."""
+        raise NotImplementedError
+
+    def reset_slots_of(self, adapter: Any) -> None:
+        """The same for all frozen elements, under an optimizer that begins or ends to be attached."""
+        if self.frozen:
+            adapter.reset_slots(self, self.frozen, self.present_session())
+
+    def present_session(self) -> Any:
+        """The session whose values can be reached without being told which; None in eager mode too."""
+        return None
+
+    def ignore_updates(self, names: set) -> None:
+        """Updates of a TF1 graph that never run again."""
+
+    def _reset_slots(self, changed: ElementSet, session: Any = None) -> None:
+        for adapter in list(self.adapters):
+            adapter.reset_slots(self, changed, session)
+
+
+def _zero_where(mask: Any, values: Any) -> Any:
+    # Selected, never multiplied: 0 * nan is nan (CASES: a frozen element's gradient may be anything).
+    return _compat.where(mask, _compat.tensorflow().zeros_like(values), values)
+
+
+class EagerWeight(HeldWeight):
+    """A weight of eager mode: its mask is a variable that traced functions read, so that a change reaches them at once."""
+
+    _mask: Any = None
+
+    def mask(self) -> Any:
+        if self._mask is None:
+            tf = _compat.tensorflow()
+            with tf.init_scope():
+                self._mask = tf.Variable(self.frozen.dense(), trainable=False, dtype=tf.bool)
+        return self._mask.read_value()
+
+    def read(self, session: Any = None) -> np.ndarray:
+        with _compat.init_scope():
+            return self.variable.numpy()
+
+    def bring(self, session: Any = None) -> None:
+        changed, self._changes = self._changed_since(0), []
+        if changed:
+            with _compat.init_scope():
+                if self._mask is not None:
+                    self._mask.assign(self.frozen.dense())
+                self._reset_slots(changed)
+
+
+class GraphWeight(HeldWeight):
+    """A weight of a TF1 graph: each session has a mask of its own.
+
+    The mask is a resource variable in no collection. Where a session has not been told of a change it is not
+    initialised, and the step reads the constant of the time when the graph was built.
+    """
+
+    def __init__(self, variable: Any) -> None:
+        super().__init__(variable)
+        self.graph = _compat.graph_of(variable)
+        self.reached_updates: set = set()  # names of update ops that read our mask, or never run again
+        self._mask: Any = None
+        self._built_version = 0
+        self._sessions: Any = weakref.WeakKeyDictionary()
+
+    @property
+    def built(self) -> bool:
+        """True once ops of a step read the mask."""
+        return self._mask is not None
+
+    def mask(self) -> Any:
+        if self._mask is None:
+            self._build()
+        return self._mask
+
+    def _build(self) -> None:
+        tf, v1 = _compat.tensorflow(), _compat.v1()
+        with tf.init_scope(), v1.name_scope("freezecompat"):
+            nothing = tf.fill(self.shape, False)
+            mask = v1.Variable(nothing, trainable=False, collections=[], use_resource=True, name="mask")
+            self._new_mask = v1.placeholder(tf.bool, self.shape)
+            self._assign_mask = mask.assign(self._new_mask).op
+            constant = nothing if not self.frozen else tf.constant(self.frozen.dense())
+            self._mask = v1.cond(mask.is_initialized(), mask.read_value, lambda: tf.identity(constant))
+            self._first_indices = _compat.variable_of_any_length(tf.zeros([0], tf.int64), "first_indices")
+            self._first_values = _compat.variable_of_any_length(tf.zeros([0], self.dtype), "first_values")
+            self._has_first = self._first_values.is_initialized()
+        self._built_version = self._version
+
+    def keep_first(self, snapshot: Any) -> Any:
+        """An op that, in the first step of a session, keeps the held values for `captured`."""
+        tf, v1 = _compat.tensorflow(), _compat.v1()
+
+        def keep() -> Any:
+            indices = tf.reshape(_compat.where(tf.reshape(self.mask(), [-1])), [-1])
+            values = tf.gather(tf.reshape(snapshot, [-1]), indices)
+            return tf.group(self._first_indices.assign(indices).op, self._first_values.assign(values).op)
+
+        return v1.cond(self._first_values.is_initialized(), tf.no_op, keep)
+
+    def captured(self, session: Any) -> Optional[Values]:
+        """The held values that the first step of a session found, or None before that step."""
+        if not self.built or not session.run(self._has_first):
+            return None
+        return Values(*session.run([self._first_indices, self._first_values]))
+
+    def read(self, session: Any = None) -> np.ndarray:
+        return session.run(self.variable)
+
+    def present_session(self) -> Any:
+        session = _compat.v1().get_default_session()
+        return session if session is not None and session.graph is self.graph else None
+
+    def ignore_updates(self, names: set) -> None:
+        self.reached_updates |= names
+
+    def stale(self, session: Any) -> bool:
+        """True where the steps of this session don't know of a freeze or thaw."""
+        return self.built and self._sessions.get(session, self._built_version) < self._version
+
+    def bring(self, session: Any = None) -> None:
+        if session is None or not self.stale(session):
+            return
+        changed = self._changed_since(self._sessions.get(session, self._built_version))
+        session.run(self._assign_mask, {self._new_mask: self.frozen.dense()})
+        self._reset_slots(changed, session)
+        self._sessions[session] = self._version
+
+    def updates(self, graph_writers: Dict[str, List[Any]]) -> List[Any]:
+        """Those ops of `writers(graph)` by which an optimizer updates this weight."""
+        ops = graph_writers.get(self.source.name, [])
+        return [op for op in ops if "Apply" in op.type or "/update_" in "/" + op.name]
+
+    @property
+    def source(self) -> Any:
+        """The op that every op which reads or writes the variable takes as its input."""
+        return self.variable.handle.op if hasattr(self.variable, "handle") else self.variable.op
+
+
+def is_write(op: Any) -> bool:
+    """True for an op that changes the variable that is its first input, a plain assignment included."""
+    return _WRITES.search(op.type) is not None or op.type in ("Assign", "AssignVariableOp")
+
+
+def writers(graph: Any) -> Dict[str, List[Any]]:
+    """The ops that change a variable step by step, under the name of the op that stands for the variable."""
+    found: Dict[str, List[Any]] = {}
+    for op in graph.get_operations():
+        if op.inputs and _WRITES.search(op.type):
+            found.setdefault(op.inputs[0].op.name, []).append(op)
+    return found
+
+
+_weights = WeakTable()
+
+
+def held_weight(variable: Any) -> HeldWeight:
+    """The state of a variable (a TensorFlow variable, not a Keras 3 one)."""
+    return _weights.get(variable, GraphWeight if _compat.graph_of(variable) is not None else EagerWeight)

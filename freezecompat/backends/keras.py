@@ -1,0 +1,70 @@
+"""The adapters for Keras optimizers, and how a `Frozen` follows the optimizer that a model is compiled with."""
+
+from typing import Any, Callable, Dict, Iterable, List
+
+from .. import _compat
+from .base import Adapter, Hook
+
+
+class KerasOptimizer(Adapter):
+    """tf.keras 2 and tf-keras, the OptimizerV2 classes and those since 2.11: each step passes through apply_gradients."""
+
+    def methods(self) -> Dict[str, Callable[..., Any]]:
+        methods = {"apply_gradients": self._apply_gradients}
+        if hasattr(self.optimizer, "finalize_variable_values"):
+            methods["finalize_variable_values"] = self._finalize
+        return methods
+
+    def _apply_gradients(self, original: Any, grads_and_vars: Any, *args: Any, **kwargs: Any) -> Any:
+        return self.step(list(grads_and_vars), lambda pairs: original(pairs, *args, **kwargs))
+
+    def _finalize(self, original: Any, var_list: Any) -> Any:
+        # After the last step the weights are overwritten with their moving average.
+        var_list = list(var_list)
+        with self.holding([(None, variable) for variable in var_list], counted=False) as correct:
+            return correct(original(var_list))
+
+    def known_variables(self) -> Iterable[Any]:
+        return getattr(self.optimizer, "_trainable_variables", ())
+
+
+class Keras3Optimizer(KerasOptimizer):
+    """Keras 3: every path, apply_gradients included, reaches `apply`."""
+
+    def methods(self) -> Dict[str, Callable[..., Any]]:
+        return {"apply": self._apply, "finalize_variable_values": self._finalize}
+
+    def _apply(self, original: Any, grads: Any, trainable_variables: Any = None) -> Any:
+        grads = list(grads)
+        if trainable_variables is not None:
+            trainable_variables = list(trainable_variables)
+        variables = self.optimizer._trainable_variables if trainable_variables is None else trainable_variables
+        if len(grads) != len(variables):
+            return original(grads, trainable_variables)  # it raises, in Keras' words
+        return self.step(
+            list(zip(grads, variables)),
+            lambda pairs: original([gradient for gradient, _ in pairs], trainable_variables),
+        )
+
+
+class ModelHooks:
+    """Calls `follow` after each compile of a model, and before each fit and train_on_batch."""
+
+    _BEFORE = ("fit", "fit_generator", "train_on_batch")
+
+    def __init__(self, model: Any, follow: Callable[[], None]) -> None:
+        def after(original: Any, *args: Any, **kwargs: Any) -> Any:
+            result = original(*args, **kwargs)
+            follow()
+            return result
+
+        def before(original: Any, *args: Any, **kwargs: Any) -> Any:
+            follow()
+            return original(*args, **kwargs)
+
+        self._hooks: List[Hook] = [Hook(model, "compile", after)]
+        self._hooks += [Hook(model, name, before) for name in self._BEFORE if hasattr(model, name)]
+
+    def uninstall(self) -> None:
+        for hook in self._hooks:
+            hook.uninstall()

@@ -1,0 +1,97 @@
+"""Canonical addresses of Keras weights, from the tree of layer objects: the same under every version of Keras.
+
+An address is the names of the layers from the target (its own name left out) down to the weight's layer, then the
+weight's role: the attribute that holds it in its layer. Automatic names of cells inside recurrent layers are left out, and
+a name that stands beside its like gets `~2`, `~3`.
+"""
+
+import re
+from collections import Counter
+from typing import Any, Dict, Iterator, List, NamedTuple, Optional, Tuple
+
+from .. import _compat
+
+
+class Place(NamedTuple):
+    """Where a variable hangs in the tree."""
+
+    address: str
+    layer: str
+    role: str
+    unit_axis: Any
+    variable: Any
+
+
+def places(target: Any) -> Iterator[Place]:
+    """Every place of every weight in tree order; a shared variable has several."""
+    return _walk(target, "", Counter(), ())
+
+
+def _walk(layer: Any, path: str, taken: Counter, above: Tuple[int, ...]) -> Iterator[Place]:
+    for variable in _compat.own_variables(layer):
+        role = _role(layer, variable)
+        yield Place(_join(path, _numbered(taken, role)), path, role, _unit_axis(layer, role), variable)
+    for child in _compat.sublayers(layer):
+        if id(child) in above:
+            continue  # a layer that holds itself
+        if _is_unnamed_cell(layer, child):
+            yield from _walk(child, path, taken, above + (id(layer),))
+        else:
+            name = _numbered(taken, child.name)
+            yield from _walk(child, _join(path, name), Counter(), above + (id(layer),))
+
+
+def _join(path: str, name: str) -> str:
+    return path + "/" + name if path else name
+
+
+def _numbered(taken: Counter, name: str) -> str:
+    taken[name] += 1
+    return name if taken[name] == 1 else "{}~{}".format(name, taken[name])
+
+
+def _class_names(layer: Any) -> List[str]:
+    return [base.__name__ for base in type(layer).__mro__]
+
+
+def _is_unnamed_cell(layer: Any, child: Any) -> bool:
+    if not {"RNN", "StackedRNNCells"} & set(_class_names(layer)):
+        return False
+    snake = re.sub("([a-z0-9])([A-Z])", r"\1_\2", re.sub("(.)([A-Z][a-z]+)", r"\1_\2", type(child).__name__)).lower()
+    return re.match(re.escape(snake) + r"(_\d+)?$", child.name) is not None
+
+
+def _role(layer: Any, variable: Any) -> str:
+    role = _attribute(layer, variable) or _compat.native_name(variable).split(":")[0].split("/")[-1]
+    if role == "kernel" and any(name.startswith("DepthwiseConv") for name in _class_names(layer)):
+        return "depthwise_kernel"  # Keras 3 calls it kernel
+    return role
+
+
+def _attribute(layer: Any, variable: Any) -> Optional[str]:
+    wanted = _compat.backend_variable(variable)
+    for name, value in vars(layer).items():
+        if value is variable or (_compat.is_variable(value) and _compat.backend_variable(value) is wanted):
+            return name.lstrip("_")
+    return None
+
+
+def _unit_axis(layer: Any, role: str) -> Any:
+    names = _class_names(layer)
+    if role == "depthwise_kernel":
+        return (-2, -1)
+    if role == "kernel" and any("Transpose" in name for name in names):
+        return -2
+    return _UNIT_AXES.get(role)
+
+
+_UNIT_AXES: Dict[str, int] = {
+    "kernel": -1,
+    "pointwise_kernel": -1,
+    "bias": -1,
+    "embeddings": -1,
+    "gamma": -1,
+    "beta": -1,
+    "moving_mean": -1,
+    "moving_variance": -1,
+}

@@ -1,0 +1,169 @@
+"""From what a user calls a target to `Weight` rows, each with the state of its variable."""
+
+import collections.abc
+from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Tuple
+
+from .. import _compat
+from ..exceptions import ArgumentError, UnbuiltModel
+from ..resolve import Weight
+from . import keras_tree
+from .held import GraphWeight, HeldWeight, held_weight
+
+
+class Target(NamedTuple):
+    """The weights of a target, in its own order, and their states under the same addresses."""
+
+    rows: List[Weight]
+    held: Dict[str, HeldWeight]
+    model: Any  # the Keras model whose compile() is followed, or None
+
+    @property
+    def graph(self) -> Any:
+        """The TF1 graph of the weights, None in eager mode."""
+        first = next(iter(self.held.values()))
+        return first.graph if isinstance(first, GraphWeight) else None
+
+
+def describe(target: Any) -> Target:
+    """Find the weights of a model, layer, module, list or dict of variables; None is the default graph's trainables."""
+    _check_backend()
+    if target is None:
+        return _of_variables(_graph_trainables())
+    kind = _compat.keras_kind(target)
+    if kind is not None:
+        return _of_layer(target, target if kind == "model" else None)
+    if isinstance(target, collections.abc.Mapping):
+        return _of_named(target)
+    if _compat.is_variable(target):
+        raise ArgumentError("the target is one variable; pass a list of variables: [variable]")
+    if _compat.is_module(target):
+        return _of_variables(target.variables)
+    if isinstance(target, (list, tuple)):
+        return _of_variables(target)
+    raise ArgumentError(
+        "can't freeze weights of {!r}: pass a Keras model or layer, a tf.Module, a list of variables or a dict of name "
+        "to variable".format(target)
+    )
+
+
+def _check_backend() -> None:
+    backend = _compat.keras3_backend()
+    if backend not in (None, "tensorflow"):
+        raise ArgumentError(
+            "Keras runs on {} here; freezecompat needs Keras on TensorFlow: set KERAS_BACKEND=tensorflow before Keras is "
+            "imported".format(backend)
+        )
+
+
+def _graph_trainables() -> Sequence[Any]:
+    if not _compat.building_v1_graph():
+        raise ArgumentError("target=None means the trainable variables of a TF1 graph; in eager mode pass the model or variables")
+    variables = _compat.v1().trainable_variables()
+    if not variables:
+        raise ArgumentError("target=None, but the default graph has no trainable variables yet: freeze after building the model")
+    return variables
+
+
+def _of_layer(layer: Any, model: Any) -> Target:
+    try:
+        weights = list(layer.weights)
+    except ValueError:  # Keras 2: "Weights for model x have not yet been created"
+        weights = []
+    if not weights or not all(map(_compat.is_variable, weights)):
+        raise UnbuiltModel(
+            "{} {!r} has no weights yet. Build it first: give it an input shape, call it on a batch, or call "
+            "build(input_shape)".format(type(layer).__name__, layer.name)
+        )
+    found: Dict[int, List[keras_tree.Place]] = {}
+    for place in keras_tree.places(layer):
+        found.setdefault(id(_compat.backend_variable(place.variable)), []).append(place)
+    trainable = {id(_compat.backend_variable(v)) for v in layer.trainable_variables}
+    entries = []
+    for variable in _unique(weights):
+        spots = found.get(id(_compat.backend_variable(variable)), [])
+        aliases = tuple(place.address for place in spots[1:])
+        if spots:
+            first = spots[0]
+            entries.append((first.address, variable, aliases, first.layer, first.role, first.unit_axis))
+        else:
+            entries.append((_plain_name(variable), variable, aliases, None, None, None))
+    ordinals = {id(_compat.backend_variable(v)): k for k, v in enumerate(_unique(layer.trainable_variables))}
+    return _target(entries, trainable, ordinals, model)
+
+
+def _of_named(named: Any) -> Target:
+    entries: List[Tuple[Any, ...]] = []
+    keys: Dict[int, List[str]] = {}
+    for key, variable in named.items():
+        if not isinstance(key, str) or not _compat.is_variable(variable):
+            raise ArgumentError("a dict target maps names to variables, this one has {!r}: {!r}".format(key, variable))
+        keys.setdefault(id(_compat.backend_variable(variable)), []).append(key)
+    for variable in _unique(named.values()):
+        first, *others = keys[id(_compat.backend_variable(variable))]
+        entries.append((first, variable, tuple(others), None, None, None))
+    return _target(entries, *_numbered([entry[1] for entry in entries]), model=None)
+
+
+def _of_variables(variables: Any) -> Target:
+    for variable in variables:
+        if not _compat.is_variable(variable):
+            raise ArgumentError("a list target holds variables, this one has {!r}".format(variable))
+    variables = _unique(variables)
+    if not variables:
+        raise ArgumentError("the target has no variables")
+    names = [_plain_name(variable) for variable in variables]
+    trainable, ordinals = _numbered(variables)
+    entries = []
+    for name, variable in zip(names, variables):
+        ordinal = ordinals.get(id(_compat.backend_variable(variable)))
+        if names.count(name) > 1:
+            # A variable that is not trained has no ordinal: it can be named by the object itself.
+            name = "#{}".format(ordinal) if ordinal is not None else "{}~{}".format(name, len(entries))
+        entries.append((name, variable, (), None, None, None))
+    return _target(entries, trainable, ordinals, model=None)
+
+
+def _numbered(variables: Sequence[Any]) -> Tuple[set, Dict[int, int]]:
+    trainable = [id(_compat.backend_variable(v)) for v in variables if v.trainable]
+    return set(trainable), {identity: k for k, identity in enumerate(trainable)}
+
+
+def _target(entries: List[Tuple[Any, ...]], trainable: set, ordinals: Dict[int, int], model: Any) -> Target:
+    rows, held = [], {}
+    for address, variable, aliases, layer, role, unit_axis in entries:
+        backend = _compat.backend_variable(variable)
+        handles = (variable,) if backend is variable else (variable, backend)
+        state = held_weight(backend)
+        rows.append(
+            Weight(
+                address=address,
+                shape=state.shape,
+                dtype=state.dtype,
+                trainable=id(backend) in trainable,
+                name=_compat.native_name(variable),
+                ordinal=ordinals.get(id(backend)),
+                layer=layer,
+                role=role,
+                unit_axis=unit_axis,
+                aliases=aliases,
+                handles=handles,
+            )
+        )
+        held[address] = state
+    if len({isinstance(state, GraphWeight) for state in held.values()}) > 1:
+        raise ArgumentError("the target mixes variables of eager mode and of a TF1 graph: freeze them apart")
+    return Target(rows, held, model)
+
+
+def _plain_name(variable: Any) -> str:
+    return _compat.native_name(variable).split(":")[0]
+
+
+def _unique(variables: Any) -> List[Any]:
+    seen, unique = set(), []
+    for variable in variables:
+        identity = id(_compat.backend_variable(variable))
+        if identity not in seen:
+            seen.add(identity)
+            unique.append(variable)
+    return unique

@@ -1,0 +1,47 @@
+"""The adapter for `tf.train` optimizers: real TF 1.x and tf.compat.v1, eager mode and graphs."""
+
+from typing import Any, Callable, Dict, List, Optional
+
+from .. import _compat
+from .base import Adapter, Holding
+
+
+class TrainOptimizer(Adapter):
+    """Gradients are selected where compute_gradients hands them out, so that clipping in between is right, and again
+    in apply_gradients; the correction hangs on `_finish`, whose op is what apply_gradients names, collects and returns.
+    """
+
+    _stepping: Optional[Holding] = None
+    _correct: Optional[Callable[..., Any]] = None
+
+    def methods(self) -> Dict[str, Callable[..., Any]]:
+        return {
+            "compute_gradients": self._compute_gradients,
+            "apply_gradients": self._apply_gradients,
+            "_finish": self._finish,
+        }
+
+    def _compute_gradients(self, original: Any, loss: Any, var_list: Any = None, *args: Any, **kwargs: Any) -> Any:
+        if var_list is not None:
+            var_list = [_compat.backend_variable(v) for v in _compat.flatten(var_list)]
+        return self.select(original(loss, var_list, *args, **kwargs))
+
+    def _apply_gradients(self, original: Any, grads_and_vars: Any, *args: Any, **kwargs: Any) -> Any:
+        pairs = self.select([(g, _compat.backend_variable(v)) for g, v in grads_and_vars])
+        with self.holding(pairs) as correct:
+            self._correct = correct
+            result = original(pairs, *args, **kwargs)
+            if self._correct is not None:  # a subclass with a step of its own that does not finish through _finish
+                return self._take_correct()(result)
+        return result
+
+    def _finish(self, original: Any, update_ops: List[Any], name_scope: str) -> Any:
+        if self._correct is None:
+            return original(update_ops, name_scope)
+        done = original(update_ops, name_scope + "update" if name_scope.endswith("/") else "update_all")
+        return self._take_correct()(done, name=name_scope)
+
+    def _take_correct(self) -> Callable[..., Any]:
+        correct, self._correct = self._correct, None
+        assert correct is not None
+        return correct

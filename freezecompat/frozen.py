@@ -1,0 +1,458 @@
+"""`Frozen`: the elements that one call of `freeze` holds, and everything that can be done with them."""
+
+import contextlib
+import types
+import weakref
+from typing import Any, Dict, Iterator, List, Mapping, Optional, Sequence
+
+import numpy as np
+
+from . import _compat
+from .backends.attachments import Attachments, optimizers_in
+from .backends.base import Holding
+from .backends.by_hand import hold_after
+from .backends.held import HeldWeight, held_weight, writers
+from .backends.targets import Target
+from .element_set import ElementSet
+from .exceptions import (
+    ArgumentError,
+    FrozenWeightsMoved,
+    GraphAlreadyBuilt,
+    Moved,
+    NoReferenceYet,
+    NotAttached,
+    Released,
+    StaleSession,
+    StepBypassed,
+)
+from .masks import build_sets
+from .reference import Reference
+from .report import Report, ReportRow
+from .spec import FreezeSpec
+
+
+class Frozen:
+    """Elements of a target's weights, held bit for bit while the rest trains. Made by `freezecompat.freeze`.
+
+    Each Frozen owns a set of elements. An element is frozen, under every optimizer that some live Frozen is attached to,
+    as long as any live Frozen owns it. As a context manager it is released at the end.
+
+    `session`, wherever it is taken, matters for a TF1 graph only, and is the default session where none is given.
+    """
+
+    def __init__(self, target: Target, spec: FreezeSpec, optimizers: Sequence[Any], session: Any = None) -> None:
+        self._target = target
+        self._own: Dict[str, ElementSet] = {}
+        self._released = False
+        self._eager_reference = Reference()
+        self._session_references: Any = weakref.WeakKeyDictionary()
+        self._attachments = Attachments(self, target)
+        session = self._session(session)
+        added = build_sets(spec, target.rows)
+        self._check_reachable(added, session)
+        for optimizer in optimizers:
+            self._attachments.attach(optimizer)
+        self._attachments.start_following()
+        self._change(added, session)
+
+    def __repr__(self) -> str:
+        if self._released:
+            return "<Frozen: released>"
+        self._attachments.follow()
+        weights = sum(1 for elements in self._own.values() if elements)
+        return "<Frozen: {} of {} elements, in {} weight{}; {}>".format(
+            self.num_frozen, self.num_elements, weights, "" if weights == 1 else "s", self._attached_text()
+        )
+
+    def __enter__(self) -> "Frozen":
+        return self
+
+    def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
+        try:
+            self.release()
+        except Exception:
+            if error is None:
+                raise
+
+    # What is frozen ---------------------------------------------------------------------------------------------------
+
+    @property
+    def masks(self) -> Mapping[str, np.ndarray]:
+        """{canonical address: bool array of the weight's shape}, True = frozen by this Frozen; read-only, in weight order."""
+        owned = [row.address for row in self._target.rows if self._own.get(row.address)]
+        return types.MappingProxyType({address: self._own[address].dense() for address in owned})
+
+    @property
+    def num_frozen(self) -> int:
+        """Elements that this Frozen owns."""
+        return sum(elements.count for elements in self._own.values())
+
+    @property
+    def num_elements(self) -> int:
+        """Elements of all trainable weights of the target, and of any other weight that the spec names."""
+        counted = [row.address for row in self._target.rows if row.trainable or row.address in self._own]
+        return sum(self._target.held[address].frozen.size for address in counted)
+
+    @property
+    def num_free(self) -> int:
+        """Elements among `num_elements` that this Frozen does not own."""
+        return self.num_elements - self.num_frozen
+
+    def freeze(self, spec: Any, session: Any = None) -> "Frozen":
+        """Freeze more elements, from the next step on.
+
+        Args:
+            spec: what `FreezeSpec` takes; the addresses are those of this Frozen's target.
+            session: the session to bring up to date.
+
+        Returns:
+            This Frozen.
+
+        Raises:
+            StepBypassed: a held element has moved in a step that did not pass through the freeze.
+            GraphAlreadyBuilt: the graph has an update of the weight that can't be reached.
+            ArgumentError: the graph's ops are built and there is no session to tell.
+        """
+        self._live()
+        session = self._session(session)
+        added = build_sets(FreezeSpec(spec), self._target.rows)
+        self._check_reachable(added, session)
+        if self._attachments.may_be_bypassed():
+            moved = self._moved(session)
+            if moved:
+                raise StepBypassed(moved)
+        self._change({address: self._owned(address) | elements for address, elements in added.items()}, session)
+        return self
+
+    def thaw(self, spec: Any = None, session: Any = None) -> "Frozen":
+        """Let some or all elements that this Frozen owns train, from the next step on.
+
+        Args:
+            spec: what `FreezeSpec` takes; what is not frozen stays as it is. None: all.
+            session: the session to bring up to date; without one the change is recorded, and sessions are stale.
+
+        Returns:
+            This Frozen.
+        """
+        self._live()
+        removed = dict(self._own) if spec is None else build_sets(FreezeSpec(spec), self._target.rows)
+        self._change(
+            {address: self._owned(address) - elements for address, elements in removed.items()}, self._session(session)
+        )
+        return self
+
+    def release(self, session: Any = None) -> None:
+        """Let everything go and leave optimizers and model as they were before. Idempotent."""
+        session = self._session(session)
+        if not self._released:
+            self._change({address: ElementSet.empty(own.shape) for address, own in self._own.items()}, None)
+            self._attachments.leave_all()
+            self._own = {}
+            self._released = True
+        self._bring(session)
+
+    def _owned(self, address: str) -> ElementSet:
+        return self._own.get(address, ElementSet.empty(self._target.held[address].shape))
+
+    def _check_reachable(self, added: Mapping[str, ElementSet], session: Any) -> None:
+        """Raise, before anything is changed, where the steps of a graph can't be told of these elements."""
+        if self._target.graph is None or not added:
+            return
+        by_source = writers(self._target.graph)
+        remade = {op.name for op in _compat.train_step_ops(self._target.model)}
+        for address in added:
+            held = self._target.held[address]
+            missed = [op.name for op in held.updates(by_source) if op.name not in held.reached_updates | remade]
+            if missed:
+                raise GraphAlreadyBuilt(
+                    "{}: the graph has an update of this weight already ({}), built by an optimizer that was not attached. "
+                    "Freeze before minimize() or apply_gradients(): fc.FreezeSpec.empty() is enough, elements can follow "
+                    "at any time.".format(address, missed[0])
+                )
+            if held.built and session is None:
+                raise ArgumentError(
+                    "{}: the graph's update is built, so that a freeze is a state of each session: pass session=".format(
+                        address
+                    )
+                )
+
+    def _change(self, wanted: Mapping[str, ElementSet], session: Any) -> None:
+        added = {address: elements - self._owned(address) for address, elements in wanted.items()}
+        present = self._present([address for address in added if added[address]], session)
+        for address, elements in wanted.items():
+            for reference in self._references():
+                reference.drop(address, self._owned(address) - elements)
+            if address in present:
+                self._reference(session).take(address, added[address], present[address])
+            self._own[address] = elements
+            self._target.held[address].own(self, elements)
+        self._bring(session)
+
+    # What holds it ----------------------------------------------------------------------------------------------------
+
+    def attach(self, optimizer: Any) -> "Frozen":
+        """Let an optimizer, or a list of them, leave the frozen elements alone.
+
+        Args:
+            optimizer: a `tf.train` or Keras optimizer, or a wrapper around one: the one that the training calls.
+
+        Returns:
+            This Frozen.
+
+        Raises:
+            NotAnOptimizer: it is no optimizer.
+        """
+        self._live()
+        for one in optimizers_in(optimizer):
+            self._attachments.attach(one)
+        return self
+
+    def detach(self, optimizer: Any) -> "Frozen":
+        """Leave an optimizer as it was before `attach`; what another Frozen holds under it stays held.
+
+        Raises:
+            ArgumentError: this Frozen is not attached to it.
+        """
+        self._live()
+        for one in optimizers_in(optimizer):
+            self._attachments.detach(one)
+        return self
+
+    @contextlib.contextmanager
+    def hold(self) -> Iterator["Frozen"]:
+        """Hold the frozen elements around one hand-written update, in eager mode or in a tf.function.
+
+        Example (with TensorFlow):
+            with frozen.hold():
+                kernel.assign_sub(0.1 * gradient)
+
+        Raises:
+            ArgumentError: in a TF1 graph; use `hold_after` there.
+        """
+        self._live()
+        if self._target.graph is not None:
+            raise ArgumentError("hold() is for eager mode and tf.function; in a TF1 graph run hold_after(train_op)")
+        self._attachments.by_hand = True
+        with Holding(list(self._target.held.values())) as correct:
+            yield self
+            correct()
+
+    def hold_after(self, train_op: Any) -> Any:
+        """Make the op to run instead of a hand-written `train_op`, in a TF1 graph and before its first Session.run.
+
+        Args:
+            train_op: operation, tensor or variable whose run makes the update.
+
+        Returns:
+            A tf.Operation: the update, after which the frozen elements hold what they held before it.
+
+        Raises:
+            ArgumentError: in eager mode, or `train_op` writes none of the target's weights.
+            GraphAlreadyBuilt: a session has run already, and would ignore the order in silence.
+        """
+        self._live()
+        if self._target.graph is None:
+            raise ArgumentError("hold_after() is for a TF1 graph; in eager mode and tf.function use `with frozen.hold():`")
+        held = hold_after(train_op, self._target.held.values())
+        self._attachments.by_hand = True
+        return held
+
+    def mask_gradients(self, grads: Any, variables: Any) -> Any:
+        """Select gradients by hand, as is needed before a clipping by hand.
+
+        Args:
+            grads: list or tuple of gradients: tensors, IndexedSlices or None.
+            variables: the variables that they belong to, in the same order.
+
+        Returns:
+            The same container, with exactly 0 in place of what belongs to a frozen element; None and IndexedSlices stay.
+        """
+        self._live()
+        gradients, variables = list(grads), list(variables)
+        if len(gradients) != len(variables):
+            raise ArgumentError("{} gradients for {} variables".format(len(gradients), len(variables)))
+        selected = [
+            held_weight(_compat.backend_variable(variable)).select(gradient)
+            for gradient, variable in zip(gradients, variables)
+        ]
+        return tuple(selected) if isinstance(grads, tuple) else selected
+
+    def _attached_text(self) -> str:
+        names = self._attachments.names
+        return "attached to " + ", ".join(names) if names else "NOT ATTACHED"
+
+    # Sessions ---------------------------------------------------------------------------------------------------------
+
+    def sync(self, session: Any = None) -> "Frozen":
+        """Bring a session, a second or a recovered one, to the present state. Nothing to do in eager mode."""
+        self._live()
+        session = self._session(session)
+        if self._target.graph is not None:
+            session = self._needed(session)
+            self._bring(session)
+            self._complete_reference(session)
+            for address, elements in self._unreferenced(session).items():
+                present = self._present([address], session)
+                if address in present:
+                    self._reference(session).take(address, elements, present[address])
+        return self
+
+    def session_hook(self) -> Any:
+        """Make a SessionRunHook that calls `sync` for each session that is created or recovered."""
+        self._live()
+        frozen = self
+
+        class SyncHook(_compat.v1().train.SessionRunHook):
+            def after_create_session(self, session: Any, coord: Any) -> None:
+                frozen.sync(session)
+
+        return SyncHook()
+
+    def _session(self, session: Any) -> Any:
+        """The session to work in: the given one, else the default one, else the one in which Keras trains the model."""
+        graph = self._target.graph
+        if graph is None:
+            return None
+        if session is None:
+            session = _compat.v1().get_default_session()
+            if session is None or session.graph is not graph:
+                session = _compat.keras_session(self._target.model)
+        session = _compat.raw_session(session)
+        if session is not None and session.graph is not graph:
+            raise ArgumentError("session= belongs to another graph than the target's weights")
+        return session
+
+    def _needed(self, session: Any) -> Any:
+        if session is None:
+            raise ArgumentError("the weights are those of a TF1 graph and there is no default session: pass session=")
+        return session
+
+    def _bring(self, session: Any) -> None:
+        for held in self._target.held.values():
+            held.bring(session)
+
+    def _present(self, addresses: Sequence[str], session: Any) -> Dict[str, np.ndarray]:
+        """The present values; {} without a session, and nothing for what is not initialised in it."""
+        if self._target.graph is None:
+            return {address: self._target.held[address].read() for address in addresses}
+        found = {}
+        for address in addresses if session is not None else ():
+            try:
+                found[address] = self._target.held[address].read(session)
+            except _compat.tensorflow().errors.FailedPreconditionError:
+                pass  # the reference will be what the first step finds
+        return found
+
+    # Proof ------------------------------------------------------------------------------------------------------------
+
+    def verify(self, session: Any = None) -> None:
+        """Compare every frozen element with its reference, byte by byte.
+
+        Raises:
+            FrozenWeightsMoved: some differ; `.moved` has them all.
+            StepBypassed: some differ, in a step that did not pass through the freeze.
+            NotAttached: nothing holds the elements yet.
+            NoReferenceYet: in a graph: the session had no values at freeze, and no step has run.
+            StaleSession: the session does not know of the latest freeze or thaw.
+        """
+        self._live()
+        if not self._attachments.names:
+            raise NotAttached(
+                "no optimizer is attached, so that nothing holds the frozen elements: frozen.attach(optimizer), or pass "
+                "optimizer= to freeze, or compile the model"
+            )
+        session = self._session(session)
+        if self._target.graph is not None:
+            session = self._needed(session)
+            self._check_not_stale(session)
+            self._complete_reference(session)
+            missing = self._unreferenced(session)
+            if missing:
+                raise NoReferenceYet(
+                    "{}: this session had no values when the elements were frozen, and has run no step since; "
+                    "initialise the variables and train, or call frozen.rebase(session)".format(next(iter(missing)))
+                )
+        moved = self._moved(session)
+        if moved:
+            raise (StepBypassed if self._attachments.may_be_bypassed() else FrozenWeightsMoved)(moved)
+
+    def rebase(self, session: Any = None) -> "Frozen":
+        """Make the present values the reference of `verify()`.
+
+        Returns:
+            This Frozen.
+        """
+        self._live()
+        session = self._session(session)
+        if self._target.graph is not None:
+            session = self._needed(session)
+        self._bring(session)
+        for address, values in self._present(self._frozen_addresses(), session).items():
+            self._reference(session).take(address, self._own[address], values)
+        self._attachments.see_steps()
+        return self
+
+    def report(self, session: Any = None) -> Report:
+        """Describe what is frozen, what holds it and what has moved; changes nothing, raises nothing."""
+        self._live()
+        session = self._session(session)
+        notes = []
+        if self._target.graph is None or session is not None:
+            moved = [one.weight for one in self._moved(session)]
+            unknown = self._unreferenced(session)
+        else:
+            moved, unknown = [], dict(self._own)
+            notes.append("no session: pass session= to see what has moved")
+        rows = []
+        for row in self._target.rows:
+            if row.trainable or row.address in self._own:
+                own = self._owned(row.address)
+                count = None if row.address in unknown else moved.count(row.address)
+                rows.append(ReportRow(row.address, row.shape, row.dtype, own.size, own.count, count))
+        for name, steps in self._attachments.uncounted_steps().items():
+            notes.append(
+                "{} has taken {} step{} that the freeze did not see (or its step count was set): a tf.function traced "
+                "before the optimizer was attached is not reached".format(name, steps, "" if steps == 1 else "s")
+            )
+        if session is not None and any(held.stale(session) for held in self._target.held.values()):
+            notes.append("this session is stale: frozen.sync(session) tells it of the latest freeze or thaw")
+        return Report(rows, self._attachments.names, notes)
+
+    def _frozen_addresses(self) -> List[str]:
+        return [address for address, elements in self._own.items() if elements]
+
+    def _moved(self, session: Any) -> List[Moved]:
+        return self._reference(session).moved(self._present(self._frozen_addresses(), session))
+
+    def _reference(self, session: Any) -> Reference:
+        if session is None:
+            return self._eager_reference
+        return self._session_references.setdefault(session, Reference())
+
+    def _references(self) -> List[Reference]:
+        return [self._eager_reference] + list(self._session_references.values())
+
+    def _unreferenced(self, session: Any) -> Dict[str, ElementSet]:
+        reference = self._reference(session)
+        missing = {address: reference.missing(address, self._own[address]) for address in self._frozen_addresses()}
+        return {address: elements for address, elements in missing.items() if elements}
+
+    def _complete_reference(self, session: Any) -> None:
+        """Take what the first step of a session found for elements that were frozen before it had values."""
+        for address, elements in self._unreferenced(session).items():
+            captured = self._target.held[address].captured(session)
+            if captured is not None:
+                self._reference(session).take_values(address, elements, captured)
+
+    def _check_not_stale(self, session: Any) -> None:
+        for address in self._own:
+            if self._target.held[address].stale(session):
+                raise StaleSession(
+                    "{}: this session has not been told of the latest freeze or thaw; call frozen.sync(session), or give "
+                    "frozen.session_hook() to the training session".format(address)
+                )
+
+    def _live(self) -> None:
+        if self._released:
+            raise Released("this Frozen was released; call fc.freeze again")
+        self._attachments.follow()

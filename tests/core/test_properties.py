@@ -1,0 +1,114 @@
+"""Element sets and index forms against a set of tuples and numpy's own indexing, on arbitrary small weights."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+hypothesis = pytest.importorskip("hypothesis")
+
+from hypothesis import given, settings  # noqa: E402
+from hypothesis import strategies as st  # noqa: E402
+
+from freezecompat import elements  # noqa: E402
+from freezecompat.masks import ElementSet  # noqa: E402
+from freezecompat.resolve import Weight  # noqa: E402
+
+SHAPES = st.lists(st.integers(0, 5), max_size=3).map(tuple)
+FILLED = st.lists(st.integers(1, 5), min_size=1, max_size=3).map(tuple)
+
+
+def everything(shape):
+    return set(itertools.product(*(range(length) for length in shape)))
+
+
+def as_tuples(made):
+    return {tuple(position) for position in made.positions().tolist()}
+
+
+@st.composite
+def two_sets(draw):
+    """A shape, and two plain sets of indices of it."""
+    shape = draw(SHAPES)
+    full = sorted(everything(shape))
+    pick = st.sets(st.sampled_from(full)) if full else st.just(set())
+    return shape, draw(pick), draw(pick)
+
+
+def made_of(shape, plain):
+    mask = np.zeros(shape, bool)
+    for index in plain:
+        mask[index] = True
+    return ElementSet.from_dense(mask)
+
+
+@given(two_sets())
+def test_set_algebra(drawn):
+    """Union, intersection, difference and complement are those of plain sets, whatever the form inside."""
+    shape, a, b = drawn
+    x, y = made_of(shape, a), made_of(shape, b)
+    assert as_tuples(x | y) == a | b
+    assert as_tuples(x & y) == a & b
+    assert as_tuples(x - y) == a - b
+    assert as_tuples(x ^ y) == a ^ b
+    assert as_tuples(~x) == everything(shape) - a
+    assert (x == y) == (a == b)
+    assert (x.count, bool(x)) == (len(a), bool(a))
+    assert x == ElementSet.from_flat(shape, x.flat()) == ElementSet.from_dense(x.dense())
+
+
+@st.composite
+def shape_and_index(draw):
+    """A shape, and an index with at least one slice or Ellipsis of at most its rank."""
+    shape = draw(FILLED)
+    bound = st.none() | st.integers(-7, 7)
+    step = st.none() | st.integers(-3, 3).filter(bool)
+    parts = [
+        draw(st.builds(slice, bound, bound, step) | st.integers(-length, length - 1)) for length in shape
+    ][: draw(st.integers(1, len(shape)))]
+    if all(isinstance(part, int) for part in parts):
+        return shape, tuple(parts) + (Ellipsis,)
+    return shape, tuple(parts)
+
+
+@settings(max_examples=200)
+@given(shape_and_index())
+def test_slices_are_numpys(drawn):
+    """A slice selects what numpy selects, through its text too."""
+    shape, index = drawn
+    expected = np.zeros(shape, bool)
+    expected[index] = True
+    element = elements.parse(index)
+    assert element.select(Weight("w", shape)).dense().tolist() == expected.tolist()
+    assert elements.from_json(element.to_json()) == element
+
+
+@st.composite
+def shape_and_positions(draw):
+    """A shape and a few full indices, negative ones too."""
+    shape = draw(FILLED)
+    one = st.tuples(*(st.integers(-length, length - 1) for length in shape))
+    return shape, draw(st.lists(one, min_size=1, max_size=6))
+
+
+@given(shape_and_positions())
+def test_positions_are_numpys(drawn):
+    """Full indices select what numpy selects one by one, as list, array, nonzero tuple and JSON."""
+    shape, positions = drawn
+    expected = np.zeros(shape, bool)
+    for position in positions:
+        expected[position] = True
+    forms = [positions, tuple(positions), np.array(positions), tuple(np.array(positions).T)]
+    for element in [elements.parse(form) for form in forms] + [elements.from_json([list(p) for p in positions])]:
+        assert element.select(Weight("w", shape)).dense().tolist() == expected.tolist()
+        assert elements.from_json(element.to_json()) == element
+
+
+@given(FILLED.flatmap(lambda shape: st.tuples(st.just(shape), st.lists(st.booleans(), min_size=125, max_size=125))))
+def test_masks_round_trip(drawn):
+    """A mask selects itself and comes back from its bits."""
+    shape, bools = drawn
+    mask = np.array(bools[: int(np.prod(shape))]).reshape(shape)
+    element = elements.parse(mask)
+    assert element.select(Weight("w", shape)).dense().tolist() == mask.tolist()
+    assert elements.from_json(element.to_json()) == element
