@@ -79,10 +79,19 @@ def dtype_name(variable: Any) -> str:
     return variable.dtype.base_dtype.name
 
 
-def where(condition: Any, *values: Any) -> Any:
-    """numpy's `where`; every value given has the condition's shape."""
-    modern = getattr(tensorflow().compat, "v2", None)  # TF 1.13 has no compat.v2.where; v1's warns in TF 1.15
-    return getattr(modern, "where", v1().where)(condition, *values)
+def select(condition: Any, yes: Any, no: Any) -> Any:
+    """numpy's `where` for three tensors of one shape."""
+    raw_ops = getattr(tensorflow(), "raw_ops", None)
+    if raw_ops is None or not hasattr(raw_ops, "Select"):  # TF 1.13; TF 1.15 warns of a deprecation where one calls this
+        return v1().where(condition, yes, no)
+    return raw_ops.Select(condition=condition, x=yes, y=no)
+
+
+def true_indices(condition: Any) -> Any:
+    """Positions of the True entries of a rank 1 tensor, int64 of rank 1."""
+    raw_ops = getattr(tensorflow(), "raw_ops", None)
+    where = v1().where if raw_ops is None or not hasattr(raw_ops, "Where") else raw_ops.Where
+    return tensorflow().reshape(where(condition=condition), [-1])
 
 
 def flatten(structure: Any) -> List[Any]:
@@ -216,7 +225,8 @@ def own_variables(layer: Any) -> List[Any]:
 
 def forget_train_step(model: Any) -> List[Any]:
     """Make a Keras model build its train step anew; returns the update ops of a step that stays behind in a graph."""
-    getattr(model, "_distributed_function_cache", {}).clear()  # TF 1.15 and 2.0, eager mode
+    for step in getattr(model, "_distributed_function_cache", {}).values():
+        _trace_anew(step)
     function = getattr(model, "train_function", None)
     if function is None:
         return []
@@ -226,7 +236,20 @@ def forget_train_step(model: Any) -> List[Any]:
         return []
     left_behind = train_step_ops(model)
     model.train_function = None  # TF 1.15, 2.0, and graph mode on TF 2: made at the next fit or train_on_batch
+    if not building_v1_graph():
+        # There with a `tf.train` optimizer in eager mode: a running fit has taken hold of this object, so it stays.
+        model._make_train_function()
+        vars(function).update(vars(model.train_function))
+        model.train_function = function
     return left_behind
+
+
+def _trace_anew(step: Any) -> None:
+    # TF 1.15 and 2.0, eager mode: a running fit has taken hold of this function, so what it calls is replaced inside it.
+    for cell in getattr(step, "__closure__", None) or ():
+        function = getattr(cell.cell_contents, "_python_function", None)
+        if function is not None:
+            cell.cell_contents = tensorflow().function(function, autograph=False)
 
 
 def train_step_ops(model: Any) -> List[Any]:

@@ -5,8 +5,8 @@ from typing import Any, List, Optional, Sequence, Tuple
 
 import numpy as np
 
-from freezecompat._show import show
-from freezecompat.exceptions import ElementIndexError, SpecTypeError, SpecValueError
+from ._show import show
+from .exceptions import ElementIndexError, SpecTypeError, SpecValueError
 
 _MAX_TEXT = 4000
 _INT = re.compile(r"[+-]?[0-9]{1,19}$")
@@ -41,7 +41,7 @@ def as_index(value: Any) -> int:
         )
     if not isinstance(value, (int, np.integer)):
         raise SpecTypeError("an index must be an int, received {} ({})".format(show(value), type(value).__name__))
-    if not -(2 ** 63) <= int(value) < 2 ** 63:
+    if not -(2**63) <= int(value) < 2**63:
         raise ElementIndexError("index {} is out of range for a weight of any shape".format(show(int(value))))
     return int(value)
 
@@ -151,7 +151,9 @@ def rank_error(indices: np.ndarray, text: str, shape: Tuple[int, ...]) -> Except
     rank = len(shape)
     if indices.shape == shape and np.isin(indices, (0, 1)).all():
         return SpecTypeError(
-            "an array of 0 and 1 of the weight's shape {} is no mask; a mask is of bools: write .astype(bool)".format(shape)
+            "an array of 0 and 1 of the weight's shape {} is no mask; a mask is of bools: write .astype(bool)".format(
+                shape
+            )
         )
     hint = ""
     if width == 1 and count == rank:
@@ -242,7 +244,7 @@ def ranges_of(parts: Sequence[Any], shape: Sequence[int]) -> List[Sequence[int]]
         )
     missing = [slice(None)] * (len(shape) - given)
     before = [part is Ellipsis for part in parts].index(True) if given < len(parts) else given
-    whole = list(parts[:before]) + missing + list(parts[before + 1:])
+    whole = list(parts[:before]) + missing + list(parts[before + 1 :])
     return [_range_of(part, axis, shape) for axis, part in enumerate(whole)]
 
 
@@ -298,7 +300,7 @@ def _of_array(array: np.ndarray) -> np.ndarray:
         raise SpecTypeError(
             "an index array has the shape (elements, rank), received {}; a mask must be of bools".format(show(array))
         )
-    if array.dtype.kind == "u" and array.size and int(array.max()) >= 2 ** 63:
+    if array.dtype.kind == "u" and array.size and int(array.max()) >= 2**63:
         raise ElementIndexError("index {} is out of range for a weight of any shape".format(int(array.max())))
     return np.array(array if array.ndim == 2 else array[:, None], dtype=np.int64, order="C")
 
@@ -306,7 +308,9 @@ def _of_array(array: np.ndarray) -> np.ndarray:
 def _of_columns(columns: Sequence[np.ndarray]) -> np.ndarray:
     if any(column.ndim != 1 for column in columns):
         raise SpecTypeError(
-            "a tuple of arrays is one array of ints for each axis, as np.nonzero gives, received {}".format(show(columns))
+            "a tuple of arrays is one array of ints for each axis, as np.nonzero gives, received {}".format(
+                show(columns)
+            )
         )
     if len({len(column) for column in columns}) > 1:
         raise SpecValueError("the index arrays of the axes have different lengths: {}".format(show(columns)))

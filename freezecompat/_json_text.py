@@ -3,8 +3,8 @@
 import json
 from typing import Any, Dict, Iterable, List, Optional, Tuple
 
-from freezecompat._show import show
-from freezecompat.exceptions import SpecTypeError, SpecValueError
+from ._show import show
+from .exceptions import SpecTypeError, SpecValueError
 
 _MAX_DIGITS = 100
 
@@ -12,7 +12,7 @@ _MAX_DIGITS = 100
 class JsonObject(Dict[str, Any]):
     """A JSON object that remembers which key was written twice, so that the error can name the entry."""
 
-    repeated = None  # type: Optional[str]
+    repeated: Optional[str] = None
 
 
 def read_json(text: str) -> Any:

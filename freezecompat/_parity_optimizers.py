@@ -111,12 +111,9 @@ def keras_optimizer(keras: Any, optimizer: Dict[str, Any]) -> Any:
     if make is None:
         raise Unavailable("the keras.optimizers of this TensorFlow has no {}".format(known.keras))
     try:
-        made = make(**options)
+        return make(**options)
     except (TypeError, ValueError) as error:
         raise Unavailable("keras.optimizers.{} refused {}: {}".format(known.keras, options, error)) from error
-    if not hasattr(made, "apply_gradients"):
-        raise Unavailable("the Keras optimizers of this TensorFlow have no apply_gradients")  # TF 1.13
-    return made
 
 
 def _with_defaults(optimizer: Dict[str, Any]) -> Any:

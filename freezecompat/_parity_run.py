@@ -120,8 +120,9 @@ def _run(found: Dict[str, Any], result: str, api: str, path: str) -> None:
         "batch_size": experiment.batch_size,
         "tolerance_ulp": experiment.tolerance_ulp,
     }
+    _write(result, found)  # what is known so far, for the row of a run that crashes
     tf = _import_tensorflow(found)
-    _write(result, found)  # for the row of a run that crashes
+    _write(result, found)
     from . import _parity_train
 
     try:

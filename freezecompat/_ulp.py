@@ -71,8 +71,9 @@ def hex_bits(floats: np.ndarray) -> List[str]:
         >>> hex_bits(np.array([1.0, -0.0], np.float32))
         ['3f800000', '80000000']
     """
-    big_endian = np.ascontiguousarray(floats, floats.dtype.newbyteorder(">")).reshape(-1)
-    return [element.tobytes().hex() for element in big_endian]
+    size = floats.dtype.itemsize
+    big_endian = np.ascontiguousarray(floats, floats.dtype.newbyteorder(">")).tobytes()
+    return [big_endian[k : k + size].hex() for k in range(0, len(big_endian), size)]
 
 
 def _bytes(array: np.ndarray) -> np.ndarray:

@@ -1,10 +1,10 @@
 """The elements of one weight that a spec selects: one immutable type, whatever form the set has inside."""
 
-from typing import Any, Iterable, Optional, Sequence, Tuple
+from typing import Any, Iterable, Sequence, Tuple
 
 import numpy as np
 
-from freezecompat.exceptions import ArgumentError, ElementIndexError
+from .exceptions import ArgumentError, ElementIndexError
 
 Shape = Tuple[int, ...]
 
@@ -29,10 +29,10 @@ class ElementSet:
         True
     """
 
-    __slots__ = ("_shape", "_size", "_indices", "_dense")
+    __slots__ = ("_shape", "_size", "_count", "_indices", "_dense")
     __hash__ = None  # type: ignore[assignment]
 
-    def __init__(self, shape: Shape, indices: Optional[np.ndarray] = None, dense: Optional[np.ndarray] = None) -> None:
+    def __init__(self, shape: Shape, indices: Any = None, dense: Any = None) -> None:
         """Hold one of two arrays that are the set's own from now on; the classmethods are the way to make a set.
 
         Args:
@@ -42,18 +42,13 @@ class ElementSet:
         """
         self._shape = tuple(shape)
         self._size = _size(self._shape)
-        count = len(indices) if indices is not None else int(np.count_nonzero(dense))
-        if count * _INDEX_BYTES < self._size:
-            if indices is None:
-                indices = np.flatnonzero(dense).astype(np.int64)
-            dense = None
+        self._count = int(np.count_nonzero(dense)) if indices is None else len(indices)
+        self._indices: Any = None
+        self._dense: Any = None
+        if self._count * _INDEX_BYTES < self._size:
+            self._indices = np.flatnonzero(dense).astype(np.int64) if indices is None else indices
         else:
-            if dense is None:
-                dense = np.zeros(self._shape, bool)
-                dense.reshape(-1)[indices] = True
-            indices = None
-        self._indices = indices
-        self._dense = dense
+            self._dense = _scatter(self._shape, indices) if dense is None else dense
 
     @classmethod
     def empty(cls, shape: Sequence[int]) -> "ElementSet":
@@ -170,7 +165,7 @@ class ElementSet:
     @property
     def count(self) -> int:
         """How many elements are in the set."""
-        return len(self._indices) if self._indices is not None else int(np.count_nonzero(self._dense))
+        return self._count
 
     def flat(self) -> np.ndarray:
         """Return the flat indices.
@@ -195,11 +190,7 @@ class ElementSet:
             >>> ElementSet.from_flat((2, 2), [3]).dense().tolist()
             [[False, False], [False, True]]
         """
-        if self._dense is not None:
-            return _read_only(self._dense)
-        dense = np.zeros(self._shape, bool)
-        dense.reshape(-1)[self._indices] = True
-        return _read_only(dense)
+        return _read_only(self._dense if self._dense is not None else _scatter(self._shape, self._indices))
 
     def positions(self) -> np.ndarray:
         """Return the full index of each element.
@@ -254,7 +245,9 @@ class ElementSet:
         if not isinstance(other, ElementSet):
             return NotImplemented
         if self._shape != other._shape:
-            raise ArgumentError("sets of weights of shape {} and {} can't be combined".format(self._shape, other._shape))
+            raise ArgumentError(
+                "sets of weights of shape {} and {} can't be combined".format(self._shape, other._shape)
+            )
         if self._indices is not None and other._indices is not None:
             return ElementSet(self._shape, indices=of_indices(self._indices, other._indices))
         return ElementSet(self._shape, dense=of_masks(self.dense(), other.dense()))
@@ -273,6 +266,12 @@ def _column(axis: Sequence[int]) -> np.ndarray:
         ascending = axis if axis.step > 0 else axis[::-1]
         return np.arange(ascending.start, ascending.stop, ascending.step, dtype=np.int64)
     return np.unique(np.asarray(axis, dtype=np.int64))
+
+
+def _scatter(shape: Shape, indices: np.ndarray) -> np.ndarray:
+    dense = np.zeros(shape, bool)
+    dense.reshape(-1)[indices] = True
+    return dense
 
 
 def _read_only(array: np.ndarray) -> np.ndarray:

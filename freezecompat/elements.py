@@ -9,7 +9,7 @@ from typing import Any, Callable, Dict, List, NamedTuple, Optional, Sequence, Tu
 
 import numpy as np
 
-from freezecompat._indexing import (
+from ._indexing import (
     as_index,
     check_range,
     flat_indices,
@@ -19,12 +19,12 @@ from freezecompat._indexing import (
     read_slices,
     write_slices,
 )
-from freezecompat._json_text import check_keys
-from freezecompat._mask_file import load_mask, pack_mask, unpack_mask
-from freezecompat._show import show
-from freezecompat.element_set import ElementSet
-from freezecompat.exceptions import ElementIndexError, SpecTypeError, SpecValueError
-from freezecompat.resolve import Weight
+from ._json_text import check_keys
+from ._mask_file import load_mask, pack_mask, unpack_mask
+from ._show import show
+from .element_set import ElementSet
+from .exceptions import ElementIndexError, SpecTypeError, SpecValueError
+from .resolve import Weight
 
 _MAX_SHOWN = 40
 
@@ -304,8 +304,8 @@ def parse(value: Any) -> Element:
     """Turn what a spec writes in Python into an element description.
 
     Args:
-        value: `(1, 2)`, `[(1, 2), (3, 1)]`, `[0, 2]`, an int array, `np.nonzero(...)`, "all", "1:3, :", `np.s_[1:3, :]`,
-            a bool array, or a description that `freezecompat.elements` made.
+        value: `(1, 2)`, `[(1, 2), (3, 1)]`, `[0, 2]`, an int array, `np.nonzero(...)`, "all", "1:3, :",
+            `np.s_[1:3, :]`, a bool array, or a description that `freezecompat.elements` made.
 
     Returns:
         The element description.
@@ -334,7 +334,7 @@ def parse(value: Any) -> Element:
             raise SpecTypeError(
                 "{} has no single meaning; write a list of full indices such as [(1, 2), (3, 1)]".format(show(value))
             )
-    if isinstance(value, (tuple, list, np.ndarray)) and getattr(value, "ndim", 1):
+    if isinstance(value, (tuple, list, np.ndarray)) and getattr(value, "ndim", 1) != 0:
         return Positions(read_positions(value))
     raise SpecTypeError(
         "elements are an index tuple such as (1, 2), a list of them, 'all', a slice, a bool array or one of "

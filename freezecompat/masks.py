@@ -4,10 +4,10 @@ from typing import Any, Dict, Iterable, List, Mapping, Sequence, Union
 
 import numpy as np
 
-from freezecompat.element_set import ElementSet
-from freezecompat.exceptions import AmbiguousWeight, FreezeCompatError, SpecValueError, UnknownWeight
-from freezecompat.resolve import Match, Weight, as_weights, listing, resolve
-from freezecompat.spec import FreezeSpec, Rule, naming_entry
+from .element_set import ElementSet
+from .exceptions import AmbiguousWeight, FreezeCompatError, SpecValueError, UnknownWeight
+from .resolve import Match, Weight, as_weights, listing, resolve
+from .spec import FreezeSpec, Rule, naming_entry
 
 __all__ = ["ElementSet", "build_masks", "build_sets"]
 
@@ -52,7 +52,7 @@ def build_sets(spec: Any, weights: Sequence[Weight]) -> Dict[str, ElementSet]:
         >>> build_sets({"bias": "all"}, as_weights({"kernel": np.zeros((4, 3)), "bias": np.zeros(3)}))
         {'bias': ElementSet(3 of 3, shape (3,))}
     """
-    chosen = {}  # type: Dict[str, ElementSet]
+    chosen: Dict[str, ElementSet] = {}
     for number, rule in enumerate(FreezeSpec(spec).rules, 1):
         with naming_entry(number, rule.address):
             for address, selected in _select(rule, weights).items():
@@ -62,7 +62,7 @@ def build_sets(spec: Any, weights: Sequence[Weight]) -> Dict[str, ElementSet]:
 
 def _select(rule: Rule, weights: Sequence[Weight]) -> Dict[str, ElementSet]:
     rows = _rows(rule, resolve(rule.address, weights))
-    selected = {}  # type: Dict[str, ElementSet]
+    selected: Dict[str, ElementSet] = {}
     for row in rows:
         try:
             selected[row.address] = rule.elements.select(row)

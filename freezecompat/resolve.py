@@ -18,8 +18,8 @@ from typing import Any, Callable, Dict, Iterable, List, Mapping, NamedTuple, Opt
 
 import numpy as np
 
-from freezecompat._show import show
-from freezecompat.exceptions import AmbiguousWeight, ArgumentError, SpecTypeError, UnknownWeight
+from ._show import show
+from .exceptions import AmbiguousWeight, ArgumentError, SpecTypeError, UnknownWeight
 
 _MAX_LISTED = 12
 _MAX_PATTERN = 1000
@@ -98,7 +98,7 @@ def as_weights(weights: Union[Mapping[str, Any], Iterable[Weight]]) -> List[Weig
         rows = [_row_of_array(address, array) for address, array in weights.items()]
     else:
         rows = _checked_rows(weights)
-    seen = set()  # type: set
+    seen: set = set()
     for row in rows:
         if not isinstance(row.address, str) or not row.address:
             raise SpecTypeError("{} is no address: a weight's address is a string".format(show(row.address)))
@@ -183,11 +183,11 @@ def _by_name(address: str, weights: Sequence[Weight]) -> Optional[Weight]:
     """Try the levels that name one weight."""
     plain = _without_zero(address)
     tail = "/" + plain
-    levels = (
+    levels: Tuple[Callable[[Weight], bool], ...] = (
         lambda row: row.address == address,
         lambda row: any(name == plain for name in _native_names(row)),
         lambda row: any(name == plain or name.endswith(tail) for name in [row.address] + _native_names(row)),
-    )  # type: Tuple[Callable[[Weight], bool], ...]
+    )
     for fits in levels if address else ():
         found = [row for row in weights if fits(row)]
         if len(found) > 1:
@@ -242,7 +242,7 @@ def _is_below(row: Weight, layer: str) -> bool:
 
 def _layers(weights: Sequence[Weight]) -> List[str]:
     """Return the address of every layer and of every layer around one, in weight order."""
-    layers = {}  # type: Dict[str, None]
+    layers: Dict[str, None] = {}
     for row in weights:
         segments = row.layer.split("/") if row.layer else []
         for depth in range(1, len(segments) + 1):
@@ -272,9 +272,9 @@ def _suggestion(address: str, weights: Sequence[Weight]) -> str:
     if len(address) > _MAX_COMPARED:
         return ""
     depth = address.count("/") + 1
-    known = {}  # type: Dict[str, str]
-    for candidate in [row.address for row in weights] + _layers(weights):
-        known.setdefault(candidate, candidate)
+    candidates = [row.address for row in weights] + _layers(weights)
+    known = {candidate: candidate for candidate in candidates}
+    for candidate in candidates:
         known.setdefault("/".join(candidate.split("/")[-depth:]), candidate)
     close = difflib.get_close_matches(_without_zero(address), known, n=3)
     meant = list(dict.fromkeys(known[text] for text in close))

@@ -6,11 +6,11 @@ import uuid
 from contextlib import contextmanager
 from typing import Any, Dict, Iterable, Iterator, List, Mapping, NamedTuple, Optional, Tuple, Union
 
-from freezecompat import elements as _elements
-from freezecompat._json_text import check_keys, read_json
-from freezecompat._show import show
-from freezecompat.elements import Element
-from freezecompat.exceptions import FreezeCompatError, SpecTypeError, SpecValueError
+from . import elements as _elements
+from ._json_text import check_keys, read_json
+from ._show import show
+from .elements import Element
+from .exceptions import FreezeCompatError, SpecTypeError, SpecValueError
 
 _VERSION = 1
 
@@ -56,7 +56,7 @@ class FreezeSpec:
             ElementIndexError: indices of different lengths.
         """
         if isinstance(entries, FreezeSpec):
-            self._rules = entries.rules  # type: Tuple[Rule, ...]
+            self._rules: Tuple[Rule, ...] = entries.rules
             return
         pairs = _pairs(entries)
         if not pairs:
@@ -206,7 +206,7 @@ class FreezeSpec:
             with naming_entry(number, rule.address):
                 if not isinstance(rule.address, str):
                     raise SpecTypeError("a variable object can't be written to a file; use its address")
-                entry = {"weight": rule.address, "elements": rule.elements.to_json()}  # type: Dict[str, Any]
+                entry: Dict[str, Any] = {"weight": rule.address, "elements": rule.elements.to_json()}
             entries.append("\n    " + json.dumps(entry, allow_nan=False))
         inside = ",".join(entries) + "\n  " if entries else ""
         return '{{\n  "freezecompat": {},\n  "freeze": [{}]\n}}\n'.format(_VERSION, inside)
@@ -229,7 +229,10 @@ class FreezeSpec:
         if not self._rules:
             return "FreezeSpec.empty()"
         texts = [
-            (repr(rule.address) if isinstance(rule.address, str) else "<{}>".format(show(rule.address)), repr(rule.elements))
+            (
+                repr(rule.address) if isinstance(rule.address, str) else "<{}>".format(show(rule.address)),
+                repr(rule.elements),
+            )
             for rule in self._rules
         ]
         if len({address for address, _ in texts}) == len(texts):

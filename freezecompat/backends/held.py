@@ -113,12 +113,12 @@ class HeldWeight:
         """
         tf = _compat.tensorflow()
         value = self.variable.read_value()
-        return _compat.where(self.mask(), value, tf.zeros_like(value))
+        return _compat.select(self.mask(), value, tf.zeros_like(value))
 
     def put_back(self, snapshot: Any) -> Any:
         """Write the held values over what the step left in the frozen elements."""
         value = self.variable.read_value()
-        return self.variable.assign(_compat.where(self.mask(), snapshot, value))
+        return self.variable.assign(_compat.select(self.mask(), snapshot, value))
 
     # Values, from outside of a step -----------------------------------------------------------------------------------
 
@@ -149,7 +149,7 @@ class HeldWeight:
 
 def _zero_where(mask: Any, values: Any) -> Any:
     # Selected, never multiplied: 0 * nan is nan (CASES: a frozen element's gradient may be anything).
-    return _compat.where(mask, _compat.tensorflow().zeros_like(values), values)
+    return _compat.select(mask, _compat.tensorflow().zeros_like(values), values)
 
 
 class EagerWeight(HeldWeight):
@@ -221,7 +221,7 @@ class GraphWeight(HeldWeight):
         tf, v1 = _compat.tensorflow(), _compat.v1()
 
         def keep() -> Any:
-            indices = tf.reshape(_compat.where(tf.reshape(self.mask(), [-1])), [-1])
+            indices = _compat.true_indices(tf.reshape(self.mask(), [-1]))
             values = tf.gather(tf.reshape(snapshot, [-1]), indices)
             return tf.group(self._first_indices.assign(indices).op, self._first_values.assign(values).op)
 

@@ -6,12 +6,15 @@ import numpy as np
 
 TITLE = "Problem 2: hidden/kernel[1, 2] and [3, 1] of a 4-3-2 network, Adam"
 SPEC = {"hidden/kernel": [(1, 2), (3, 1)]}
-# epsilon is named although it is the default here: tf.train's own default is 1e-8, Keras' is 1e-7.
-OPTIMIZER = {"name": "adam", "learning_rate": 0.01, "epsilon": 1e-7}
+# epsilon is named although this is the default here: tf.train's own is 1e-8, Keras' is 1e-7.
+OPTIMIZER = {"name": "adam", "learning_rate": 0.001, "epsilon": 1e-7}
 LOSS = "mse"
 STEPS = 50
 BATCH_SIZE = 20
-TOLERANCE_ULP = 0
+# Measured on 1.15.5, 2.0.4, 2.4.4, 2.8.4, 2.15.1 and 2.21.0: 0 between the loop styles of one optimizer class; tf.train
+# against Keras 4 up to 2.8 and 18 to 24 from 2.11 on, whose Keras takes 1 - beta in Python's floats and not in float32.
+# The rest is for the rounding of other processors.
+TOLERANCE_ULP = 64
 
 
 def build(keras: Any) -> Any:
@@ -26,10 +29,13 @@ def build(keras: Any) -> Any:
 
 
 def initial_weights() -> List[np.ndarray]:
-    """The hidden kernel that the question prints, between layers of which every unit is active on some rows."""
+    """The hidden kernel that the question prints, between layers of which every unit is active on some rows.
+
+    The biases are not 0: a ULP of a number near 0 is too small a measure for a difference that comes from elsewhere.
+    """
     return [
         np.array([[0.4, -0.3, 0.2, -0.1], [0.3, 0.5, -0.4, 0.2], [-0.2, 0.6, 0.5, -0.3], [0.5, -0.1, 0.3, 0.2]]),
-        np.zeros(4),
+        np.full(4, 0.5),
         np.array(
             [
                 [-0.05557871, 0.10941017, -0.59108734],
@@ -39,9 +45,9 @@ def initial_weights() -> List[np.ndarray]:
             ],
             np.float32,
         ),
-        np.zeros(3),
+        np.full(3, 0.5),
         np.array([[0.7, -0.5], [-0.4, 0.6], [0.5, 0.3]]),
-        np.zeros(2),
+        np.full(2, -0.5),
     ]
 
 

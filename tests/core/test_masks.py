@@ -49,10 +49,10 @@ def test_both_forms_of_a_set_show_the_same(dense):
 
 def test_few_elements_of_a_huge_weight_take_few_bytes():
     """Two rows of a table of 4e9 elements are found without an array of the table's size."""
-    rows = elements.rows([0, 999999]).select(Weight("table", (10 ** 6, 4000)))
+    rows = elements.rows([-1, 0, 0]).select(Weight("table", (10**6, 4000)))
     assert rows.count == 8000
-    assert rows.flat()[-1] == 4 * 10 ** 9 - 1
-    assert (rows & ElementSet.from_flat((10 ** 6, 4000), [0, 5000])).flat().tolist() == [0]
+    assert rows.flat()[-1] == 4 * 10**9 - 1
+    assert (rows & ElementSet.from_flat((10**6, 4000), [0, 5000])).flat().tolist() == [0]
 
 
 def test_views_are_read_only():
@@ -60,7 +60,7 @@ def test_views_are_read_only():
     mask = np.array([True, False])
     small, dense = ElementSet.from_flat((100,), [5]), ElementSet.from_dense(mask)
     mask[:] = False
-    assert dense.count == 1
+    assert dense.flat().tolist() == [0]
     for view in (small.flat(), small.dense(), dense.flat(), dense.dense()):
         with pytest.raises(ValueError):
             view[:] = 1
@@ -127,8 +127,10 @@ def test_masks_are_the_callers_own():
 @pytest.mark.parametrize(
     "spec, expected",
     [
-        pytest.param({"hidden/bias": "all", "hidden/kernel": (0, 0)}, {"hidden/kernel": 1, "hidden/bias": 3}, id="order"),
-        pytest.param([("#0", (0, 0)), ("hidden/kernel", [(0, 0), (1, 1)])], {"hidden/kernel": 2}, id="union"),
+        pytest.param(
+            {"hidden/bias": "all", "hidden/kernel": (0, 0)}, {"hidden/kernel": 1, "hidden/bias": 3}, id="order"
+        ),
+        pytest.param([("#0", [(0, 0), (2, 2)]), ("hidden/kernel", [(0, 0), (1, 1)])], {"hidden/kernel": 3}, id="union"),
         pytest.param({"*": "all"}, {"hidden/kernel": 12, "hidden/bias": 3, "norm/gamma": 3}, id="glob-trainable-only"),
         pytest.param({"norm/*": [0]}, {"norm/gamma": 1}, id="glob-of-elements-trainable-only"),
         pytest.param({"norm": "all"}, {"norm/gamma": 3}, id="layer-trainable-only"),

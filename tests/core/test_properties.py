@@ -63,9 +63,9 @@ def shape_and_index(draw):
     shape = draw(FILLED)
     bound = st.none() | st.integers(-7, 7)
     step = st.none() | st.integers(-3, 3).filter(bool)
-    parts = [
-        draw(st.builds(slice, bound, bound, step) | st.integers(-length, length - 1)) for length in shape
-    ][: draw(st.integers(1, len(shape)))]
+    parts = [draw(st.builds(slice, bound, bound, step) | st.integers(-length, length - 1)) for length in shape][
+        : draw(st.integers(1, len(shape)))
+    ]
     if all(isinstance(part, int) for part in parts):
         return shape, tuple(parts) + (Ellipsis,)
     return shape, tuple(parts)

@@ -77,6 +77,7 @@ def test_segments_are_whole():
     for address in ("idden/kernel", "ernel", "idden", "bloc"):
         with pytest.raises(UnknownWeight):
             resolve(address, WEIGHTS[:2])
+    assert names("in", [Weight("in/w", (1,), layer="in"), Weight("in2/w", (1,), layer="in2")]) == ["in/w"]
 
 
 def test_variable_object_is_found_by_identity():
@@ -140,10 +141,14 @@ def test_several_layers_fit():
         pytest.param("#" + "9" * 5000, ["the target has 4 trainable weights"], id="huge-ordinal"),
         pytest.param("#-1", ["no weight is called '#-1'"], id="negative-ordinal"),
         pytest.param("#1\n", ["no weight is called '#1\\n'"], id="ordinal-and-newline"),
-        pytest.param(OUTSIDE, ["variable 'other:0' is not a variable of this target", "Weights: block/"], id="variable"),
+        pytest.param(
+            OUTSIDE, ["variable 'other:0' is not a variable of this target", "Weights: block/"], id="variable"
+        ),
         pytest.param(0, ["0 is not a variable", "write '#0' for a position"], id="int"),
         pytest.param(None, ["None is not a variable of this target"], id="none"),
-        pytest.param(b"out/kernel", ["b'out/kernel' is not a variable of this target: an address is a string"], id="bytes"),
+        pytest.param(
+            b"out/kernel", ["b'out/kernel' is not a variable of this target: an address is a string"], id="bytes"
+        ),
     ],
 )
 def test_nothing_fits(address, texts):
@@ -163,7 +168,7 @@ def test_long_lists_are_cut():
         resolve("kernel", [])
 
 
-@pytest.mark.parametrize("address", ["x" * 10 ** 7, "*" * 10 ** 7, "*" * 999 + "x", "[" * 10 ** 6, "a/" * 10 ** 6])
+@pytest.mark.parametrize("address", ["x" * 10**7, "*" * 10**7, "*" * 999 + "x", "[" * 10**6, "a/" * 10**6])
 def test_hostile_address_ends_soon(address):
     """A text of 10 MB is an unknown weight, with a short text, in short time."""
     with pytest.raises(UnknownWeight) as caught:
@@ -194,7 +199,9 @@ def test_rows_keep_their_ordinals():
 @pytest.mark.parametrize(
     "weights, error, text",
     [
-        pytest.param([Weight("a", (1,)), Weight("a", (2,))], ArgumentError, "two weights have the address 'a'", id="twice"),
+        pytest.param(
+            [Weight("a", (1,)), Weight("a", (2,))], ArgumentError, "two weights have the address 'a'", id="twice"
+        ),
         pytest.param({"a": (4, 3)}, SpecTypeError, r"weight 'a': expected an array, received \(4, 3\)", id="shape"),
         pytest.param({"a": np.array([None])}, SpecTypeError, "weight 'a': .* has no values", id="objects"),
         pytest.param({0: np.zeros(1)}, SpecTypeError, "0 is no address", id="int-address"),

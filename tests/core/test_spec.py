@@ -104,10 +104,14 @@ def test_variable_objects_are_compared_by_identity():
         pytest.param("", SpecTypeError, r"a spec is {address: elements}", id="empty-text"),
         pytest.param(None, SpecTypeError, "received None", id="none"),
         pytest.param(3, SpecTypeError, "received 3", id="int"),
-        pytest.param(("kernel", "all"), SpecTypeError, "entry 1 is no pair .* received 'kernel'", id="one-pair-unwrapped"),
+        pytest.param(
+            ("kernel", "all"), SpecTypeError, "entry 1 is no pair .* received 'kernel'", id="one-pair-unwrapped"
+        ),
         pytest.param(["ab"], SpecTypeError, "entry 1 is no pair", id="text-of-two-letters"),
         pytest.param([("a", "all"), ("b",)], SpecTypeError, r"entry 2 is no pair .* received \('b',\)", id="no-pair"),
-        pytest.param([("a", [0]), ("b", 1)], SpecTypeError, "^entry 2, 'b': elements are an index tuple", id="bare-int"),
+        pytest.param(
+            [("a", [0]), ("b", 1)], SpecTypeError, "^entry 2, 'b': elements are an index tuple", id="bare-int"
+        ),
         pytest.param({"a": []}, SpecValueError, "^entry 1, 'a': an empty list selects nothing", id="nothing"),
         pytest.param({"a": [(1,), (1, 2)]}, ElementIndexError, "^entry 1, 'a': .* different lengths", id="ragged"),
         pytest.param([(Variable(), 1.5)], SpecTypeError, "^entry 1, variable 'dense/kernel:0': ", id="variable"),
@@ -204,19 +208,33 @@ GOOD = '{"weight": "a", "elements": "all"}'
 @pytest.mark.parametrize(
     "text, error, message",
     [
-        pytest.param('{"freezecompat": 1,\n "freeze": [}', SpecValueError, "not JSON: .* at line 2, column 13", id="broken"),
+        pytest.param(
+            '{"freezecompat": 1,\n "freeze": [}', SpecValueError, "not JSON: .* at line 2, column 13", id="broken"
+        ),
         pytest.param("", SpecValueError, "not JSON: .* at line 1, column 1", id="empty"),
-        pytest.param("[]", SpecValueError, r"a spec file has the keys 'freezecompat' and 'freeze', received \[\]", id="list"),
+        pytest.param(
+            "[]", SpecValueError, r"a spec file has the keys 'freezecompat' and 'freeze', received \[\]", id="list"
+        ),
         pytest.param("{}", SpecValueError, "a spec file has .*'freezecompat' is missing", id="no-keys"),
         pytest.param('{"freezecompat": 1}', SpecValueError, "'freeze' is missing", id="no-freeze"),
-        pytest.param('{"freezecompat": 2, "freeze": [], "new": 1}', SpecValueError, "has version 2, .* version 1", id="v2"),
+        pytest.param(
+            '{"freezecompat": 2, "freeze": [], "new": 1}', SpecValueError, "has version 2, .* version 1", id="v2"
+        ),
         pytest.param('{"freezecompat": true, "freeze": []}', SpecValueError, "has version True", id="version-true"),
         pytest.param('{"freezecompat": 1.0, "freeze": []}', SpecValueError, "has version 1.0", id="version-float"),
         pytest.param('{"freezecompat": 1, "freeze": [], "x": 1}', SpecValueError, "'x' is unknown", id="unknown-key"),
-        pytest.param('{"freezecompat": 1, "freeze": {}}', SpecValueError, "'freeze' is a list of entries", id="no-list"),
-        pytest.param('{"freezecompat": 1, "freeze": [], "freeze": []}', SpecValueError, "'freeze' appears twice", id="twice"),
-        pytest.param(file_of(GOOD, "3"), SpecValueError, "^entry 2: an entry has the keys .* received 3", id="entry-int"),
-        pytest.param(file_of('{"weight": "a"}'), SpecValueError, "^entry 1, 'a': .* 'elements' is missing", id="missing"),
+        pytest.param(
+            '{"freezecompat": 1, "freeze": {}}', SpecValueError, "'freeze' is a list of entries", id="no-list"
+        ),
+        pytest.param(
+            '{"freezecompat": 1, "freeze": [], "freeze": []}', SpecValueError, "'freeze' appears twice", id="twice"
+        ),
+        pytest.param(
+            file_of(GOOD, "3"), SpecValueError, "^entry 2: an entry has the keys .* received 3", id="entry-int"
+        ),
+        pytest.param(
+            file_of('{"weight": "a"}'), SpecValueError, "^entry 1, 'a': .* 'elements' is missing", id="missing"
+        ),
         pytest.param(
             file_of(GOOD, '{"weight": "b", "elements": "all", "element": 1}'),
             SpecValueError,
@@ -235,9 +253,14 @@ GOOD = '{"weight": "a", "elements": "all"}'
             "^entry 1, 'b': the key 'rows' appears twice",
             id="twice-in-elements",
         ),
-        pytest.param(file_of('{"weight": 3, "elements": "all"}'), SpecTypeError, "^entry 1, 3: 'weight' is an ad", id="int"),
         pytest.param(
-            file_of('{"weight": "b", "elements": [[1, true]]}'), SpecTypeError, "^entry 1, 'b': an index must", id="true"
+            file_of('{"weight": 3, "elements": "all"}'), SpecTypeError, "^entry 1, 3: 'weight' is an ad", id="int"
+        ),
+        pytest.param(
+            file_of('{"weight": "b", "elements": [[1, true]]}'),
+            SpecTypeError,
+            "^entry 1, 'b': an index must",
+            id="true",
         ),
         pytest.param(
             file_of('{"weight": "b", "elements": [NaN]}'), SpecTypeError, "^entry 1, 'b': .* received nan", id="nan"
@@ -289,17 +312,19 @@ DEEP = "[" * 10000 + "]" * 10000
     [
         pytest.param(DEEP, id="nested-text"),
         pytest.param(file_of('{"weight": "a", "elements": ' + DEEP + "}"), id="nested-elements"),
-        pytest.param(file_of('{"weight": "a", "elements": ' + '{"rows":' * 10000 + "1" + "}" * 10001), id="nested-objects"),
-        pytest.param("[" * 10 ** 6, id="open-brackets"),
-        pytest.param(file_of('{"weight": "a", "elements": [' + "9" * 10 ** 7 + "]}"), id="long-number"),
-        pytest.param(file_of('{"weight": "a", "elements": [0.' + "9" * 10 ** 7 + "]}"), id="long-float"),
-        pytest.param(file_of('{"weight": "a", "elements": "' + "1:" * 5 * 10 ** 6 + '"}'), id="long-slice"),
-        pytest.param(file_of('{"weight": "a", "elements": "' + ":," * 5 * 10 ** 6 + '"}'), id="many-parts"),
-        pytest.param(file_of('{"weight": "a", "elements": {"' + "x" * 10 ** 7 + '": 1}}'), id="long-key"),
         pytest.param(
-            file_of('{"weight": "a", "elements": {"shape": [4], "bits": "' + "A" * 10 ** 7 + '"}}'), id="long-bits"
+            file_of('{"weight": "a", "elements": ' + '{"rows":' * 10000 + "1" + "}" * 10001), id="nested-objects"
         ),
-        pytest.param('{"freezecompat": "' + "x" * 10 ** 7 + '", "freeze": []}', id="long-version"),
+        pytest.param("[" * 10**6, id="open-brackets"),
+        pytest.param(file_of('{"weight": "a", "elements": [' + "9" * 10**7 + "]}"), id="long-number"),
+        pytest.param(file_of('{"weight": "a", "elements": [0.' + "9" * 10**7 + "]}"), id="long-float"),
+        pytest.param(file_of('{"weight": "a", "elements": "' + "1:" * 5 * 10**6 + '"}'), id="long-slice"),
+        pytest.param(file_of('{"weight": "a", "elements": "' + ":," * 5 * 10**6 + '"}'), id="many-parts"),
+        pytest.param(file_of('{"weight": "a", "elements": {"' + "x" * 10**7 + '": 1}}'), id="long-key"),
+        pytest.param(
+            file_of('{"weight": "a", "elements": {"shape": [4], "bits": "' + "A" * 10**7 + '"}}'), id="long-bits"
+        ),
+        pytest.param('{"freezecompat": "' + "x" * 10**7 + '", "freeze": []}', id="long-version"),
     ],
 )
 def test_hostile_file(text):
@@ -316,9 +341,9 @@ def test_hostile_file(text):
     [
         pytest.param(nested(10000), id="nested-list"),
         pytest.param((nested(10000), 1), id="nested-in-tuple"),
-        pytest.param("x" * 10 ** 7, id="long-text"),
-        pytest.param([10 ** 100000], id="huge-int"),
-        pytest.param(slice(10 ** 100000), id="huge-bound"),
+        pytest.param("x" * 10**7, id="long-text"),
+        pytest.param([10**100000], id="huge-int"),
+        pytest.param(slice(10**100000), id="huge-bound"),
     ],
 )
 def test_hostile_elements(value):
@@ -331,7 +356,7 @@ def test_hostile_elements(value):
 def test_huge_integers_are_described():
     """An int that Python refuses to print is described by its length."""
     with pytest.raises(ElementIndexError, match="index <integer of 332193 bits> is out of range"):
-        FreezeSpec({"a": (10 ** 100000, 0)})
+        FreezeSpec({"a": (10**100000, 0)})
 
 
 def test_loaded_spec_gives_the_same_masks():

@@ -1,0 +1,156 @@
+"""The command `freezecompat`.
+
+Exit codes: 0 it is so, 1 it is not so, 2 the question was wrong (one line on stderr).
+"""
+
+import argparse
+import json
+import os
+import sys
+from typing import Any, Dict, List, Optional, Sequence, Tuple
+
+from . import __version__
+from ._parity_table import print_result
+from .exceptions import ArgumentError, FreezeCompatError
+from .parity import APIS, doctor, run_parity
+
+#: What tox runs the whole suite on, and what it runs the two problems on: (Python, TensorFlow).
+TESTED: Tuple[Tuple[str, str], ...] = (("3.7", "1.15.5"), ("3.11", "2.15.1"), ("3.13", "2.21.0"))
+SMOKE_TESTED: Tuple[Tuple[str, str], ...] = (("3.7", "1.13.2"), ("3.7", "2.0.4"), ("3.8", "2.4.4"), ("3.9", "2.8.4"))
+
+
+def main(arguments: Optional[Sequence[str]] = None) -> int:
+    """Run a command.
+
+    Args:
+        arguments: by default those of the process.
+
+    Returns:
+        The exit code.
+    """
+    options = _parser().parse_args(arguments)
+    try:
+        return options.run(options)
+    except FreezeCompatError as error:
+        print("freezecompat: {}".format(error), file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        return 130
+
+
+class _Parser(argparse.ArgumentParser):
+    """A usage error is one line."""
+
+    def error(self, message: str) -> Any:
+        self.exit(2, "{}: {} (see {} --help)\n".format(self.prog, message, self.prog))
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = _Parser(
+        prog="freezecompat", description="Freeze single elements of a model's weights, under every TensorFlow."
+    )
+    parser.add_argument("--version", action="version", version="freezecompat " + __version__)
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND")
+    commands.required = True
+    parity = commands.add_parser(
+        "parity",
+        help="train one experiment under every API and compare the weights bit by bit",
+        description="Train one experiment under every API that this interpreter offers, each in a process of its own, and "
+        "compare the weights bit by bit. Exit code 0: every frozen bit held and the free elements agree; 1: not so; 2: "
+        "usage error.",
+    )
+    parity.add_argument("experiment", nargs="?", metavar="EXPERIMENT", help="problem-1, problem-2, or a .py file")
+    parity.add_argument("--api", nargs="+", action="append", metavar="API", help="only these of " + ", ".join(APIS))
+    parity.add_argument("--json", metavar="FILE", help="write the whole result there")
+    parity.add_argument("--timeout", type=_seconds, metavar="SECONDS", help="stop a run that takes longer")
+    parity.set_defaults(run=_parity)
+    find = commands.add_parser("doctor", help="say what is installed, what it offers and what is tested")
+    find.set_defaults(run=_doctor)
+    return parser
+
+
+def _seconds(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = 0.0
+    if not 0 < value < float("inf"):
+        raise argparse.ArgumentTypeError("{!r} is no number of seconds above 0".format(text))
+    return value
+
+
+def _parity(options: argparse.Namespace) -> int:
+    experiment, apis = _experiment_and_apis(options)
+    if options.json is not None:
+        _check_writable(options.json)
+    result = run_parity(experiment, apis=apis, timeout=options.timeout, progress=_progress())
+    print_result(result, sys.stdout)
+    if options.json is not None:
+        _write_json(options.json, result)
+    return 0 if result["passed"] else 1
+
+
+def _experiment_and_apis(options: argparse.Namespace) -> Tuple[str, Optional[List[str]]]:
+    experiment, apis = options.experiment, None
+    if options.api is not None:
+        apis = [api for texts in options.api for text in texts for api in text.split(",")]
+        if experiment is None and len(apis) > 1 and apis[-1] not in APIS:
+            experiment = apis.pop()  # parity --api tf1-eager EXPERIMENT
+    if experiment is None:
+        raise ArgumentError("parity needs an EXPERIMENT: problem-1, problem-2, or a .py file")
+    return experiment, apis
+
+
+def _check_writable(path: str) -> None:
+    """Before the training, not after it."""
+    folder = os.path.dirname(os.path.abspath(path))
+    if os.path.isdir(path) or not os.path.isdir(folder):
+        raise ArgumentError("can't write {}: {}".format(path, "it is a folder" if os.path.isdir(path) else "no such folder"))
+
+
+def _write_json(path: str, result: Dict[str, Any]) -> None:
+    try:
+        with open(path, "w") as file:
+            json.dump(result, file, indent=1, allow_nan=False)
+    except OSError as error:
+        raise ArgumentError("can't write {}: {}".format(path, error.strerror)) from error
+
+
+def _progress() -> Any:
+    if not sys.stderr.isatty():
+        return None
+    return lambda line: print(line, file=sys.stderr)
+
+
+def _doctor(options: argparse.Namespace) -> int:
+    found = doctor()
+    for name, value in _described(found):
+        print("{:<14}{}".format(name, value))
+    return 1 if found["status"] == "failed" else 0
+
+
+def _described(found: Dict[str, Any]) -> List[Tuple[str, str]]:
+    lines = [
+        ("freezecompat", "{} in {}".format(__version__, os.path.dirname(os.path.abspath(__file__)))),
+        ("Python", "{} at {}".format(found.get("python", "?"), found["interpreter"])),
+        ("numpy", found.get("numpy", "?")),
+    ]
+    if found["status"] == "failed":
+        lines.append(("TensorFlow", "does not start: {}".format(found["reason"])))
+        lines.extend(("", "| " + line) for line in found["log"])
+    elif found["tensorflow"] is None:
+        lines.append(("TensorFlow", 'not installed: pip install "freezecompat[tensorflow]"'))
+    else:
+        tested = any(version == found["tensorflow"] for _, version in TESTED)
+        lines.append(("TensorFlow", found["tensorflow"] + (" (tested)" if tested else "")))
+        lines.append(("Keras", found["keras"] or "not installed"))
+        lines.append(("tf_keras", found["tf_keras"] or "not installed"))
+        lines.append(("detected", ", ".join("{} {}".format(*item) for item in found["backend"].items())))
+        lines.extend((api, reason or "can run") for api, reason in found["apis"].items())
+    lines.append(("tested", ", ".join(map(_pair, TESTED))))
+    lines.append(("tried", "the two problems only: " + ", ".join(map(_pair, SMOKE_TESTED))))
+    return lines
+
+
+def _pair(versions: Tuple[str, str]) -> str:
+    return "TensorFlow {1} on Python {0}".format(*versions)

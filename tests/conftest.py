@@ -1,0 +1,93 @@
+"""Which TensorFlow, and which mode of it, a run of the tests is about.
+
+    pytest core                      no TensorFlow
+    pytest --tf-mode=eager .         all of them; the contract suite in eager mode
+    pytest --tf-mode=graph tf        the contract suite in TF1 graphs, a process of its own
+
+FREEZECOMPAT_REQUIRE_TF=1.15. (tox sets it) ends the run where another TensorFlow is installed, or none.
+"""
+
+import os
+import sys
+
+import pytest
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+MODES = ("eager", "graph")
+
+# Given a mode, the tests of the other one are not collected; given none, no test that needs TensorFlow is.
+_ONLY_IN = {
+    os.path.join(HERE, "tf"): MODES,
+    os.path.join(HERE, "tf", "eager"): ("eager",),
+    os.path.join(HERE, "tf", "graph"): ("graph",),
+    os.path.join(HERE, "test_examples.py"): MODES,
+    os.path.join(HERE, "test_parity.py"): MODES,
+    os.path.join(HERE, "test_tf1_alias.py"): MODES,
+}
+
+
+def pytest_addoption(parser):
+    group = parser.getgroup("freezecompat")
+    group.addoption("--tf-mode", choices=MODES, default=os.environ.get("FREEZECOMPAT_MODE"), help="mode of TensorFlow")
+    group.addoption(
+        "--without-tf-keras",
+        action="store_true",
+        default=os.environ.get("FREEZECOMPAT_BLOCK_TF_KERAS") == "1",
+        help="behave as if tf_keras were not installed, in child processes too",
+    )
+
+
+def pytest_configure(config):
+    required = os.environ.get("FREEZECOMPAT_REQUIRE_TF")
+    mode = config.getoption("--tf-mode")
+    if config.getoption("--without-tf-keras"):
+        _block_tf_keras()
+    if mode is not None:
+        os.environ["FREEZECOMPAT_MODE"] = mode
+        _switch(mode, _tensorflow(required))
+    elif required:
+        raise pytest.UsageError("FREEZECOMPAT_REQUIRE_TF={} needs --tf-mode".format(required))
+
+
+def pytest_report_header(config):
+    mode = config.getoption("--tf-mode")
+    if mode is None:
+        return "freezecompat: without TensorFlow"
+    return "freezecompat: TensorFlow {}, {} mode{}".format(
+        sys.modules["tensorflow"].__version__,
+        mode,
+        ", tf_keras blocked" if config.getoption("--without-tf-keras") else "",
+    )
+
+
+def pytest_ignore_collect(collection_path, config):
+    modes = _ONLY_IN.get(str(collection_path))
+    return True if modes is not None and config.getoption("--tf-mode") not in modes else None
+
+
+def _block_tf_keras():
+    os.environ["FREEZECOMPAT_BLOCK_TF_KERAS"] = "1"
+    sys.modules["tf_keras"] = None
+    # A child process runs the sitecustomize.py of this folder when it starts.
+    folders = [os.path.join(HERE, "without_tf_keras")] + os.environ.get("PYTHONPATH", "").split(os.pathsep)
+    os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, folders))
+
+
+def _tensorflow(required):
+    """TensorFlow, which must be there and be the required one."""
+    try:
+        import tensorflow as tf
+    except ImportError as error:
+        raise pytest.UsageError("the tests need TensorFlow {}: {}".format(required or "", error))
+    if not tf.__version__.startswith(required or ""):
+        raise pytest.UsageError("the tests need TensorFlow {}, here is {}".format(required, tf.__version__))
+    return tf
+
+
+def _switch(mode, tf):
+    if mode == "graph":
+        tf.compat.v1.disable_eager_execution()
+    else:
+        tf.compat.v1.enable_eager_execution()
+    if tf.executing_eagerly() != (mode == "eager"):
+        raise pytest.UsageError("TensorFlow is not in {} mode".format(mode))

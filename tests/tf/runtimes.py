@@ -1,0 +1,93 @@
+"""Every way to train that the TensorFlow at hand offers in this mode, with the optimizers of each."""
+
+import importlib
+import os
+
+import tensorflow as tf
+
+import programs
+
+v1 = tf.compat.v1
+EAGER = tf.executing_eagerly()
+TF1 = tf.__version__.startswith("1.")
+
+
+def keras_packages():
+    """{name: module} of each Keras at hand; under TF 2.16 and later Keras 3 and, if it is installed, tf-keras."""
+    if all(base.__name__ != "KerasSaveable" for base in tf.keras.Model.__mro__):  # TF 2.11 to 2.15 hide the version
+        return {"tf.keras": tf.keras}
+    found = {"keras3": importlib.import_module("keras")}
+    if os.environ.get("FREEZECOMPAT_BLOCK_TF_KERAS") != "1":
+        try:
+            found["tf_keras"] = importlib.import_module("tf_keras")
+        except ImportError:
+            pass
+    return found
+
+
+def v1_optimizers():
+    return {
+        "sgd": lambda: v1.train.GradientDescentOptimizer(0.1),
+        "momentum": lambda: v1.train.MomentumOptimizer(0.1, 0.9),
+        "adam": lambda: v1.train.AdamOptimizer(0.05),
+    }
+
+
+def keras_optimizers(module):
+    found = {
+        "sgd": lambda: module.SGD(learning_rate=0.1),
+        "momentum": lambda: module.SGD(learning_rate=0.1, momentum=0.9),
+        "adam": lambda: module.Adam(learning_rate=0.05),
+    }
+    if hasattr(module, "AdamW"):
+        found["adamw"] = lambda: module.AdamW(learning_rate=0.05, weight_decay=0.1)
+    return found
+
+
+def _v1_program(cls, make):
+    return lambda oracle=False: cls(make(), oracle)
+
+
+def _keras_program(cls, make, keras):
+    return lambda oracle=False: cls(make(), oracle, keras)
+
+
+def runtimes():
+    """{id: function of oracle=False that makes a program}."""
+    found = {}
+    if EAGER:
+        v1_programs = {"tf1-eager": programs.Tape, "tf1-function": programs.Function, "tf1-minimize": programs.TapeMinimize}
+        keras_programs = {
+            "train_on_batch": programs.KerasModel,
+            "run_eagerly": programs.KerasEager,
+            "fit": programs.KerasFit,
+            "tape": programs.KerasTape,
+            "function": programs.KerasFunction,
+        }
+    else:
+        v1_programs = {"graph-resource": programs.Graph, "graph-reference": programs.ReferenceGraph}
+        keras_programs = {"train_on_batch": programs.KerasModel, "fit": programs.KerasFit}
+    for name, cls in v1_programs.items():
+        for optimizer, make in v1_optimizers().items():
+            found["{}-{}".format(name, optimizer)] = _v1_program(cls, make)
+    for package, keras in keras_packages().items():
+        families = {"": keras.optimizers, "legacy-": getattr(keras.optimizers, "legacy", None)}
+        if not EAGER:
+            if package == "keras3" or package == "tf_keras":
+                continue  # Keras 3 has no graph mode of its own
+            if families["legacy-"] is not None:
+                del families[""]  # on 2.11 to 2.15 the new classes fail in graph mode without us: no get_updates
+        for family, module in families.items():
+            if module is None or (family == "legacy-" and package == "keras3"):
+                continue
+            for name, cls in keras_programs.items():
+                for optimizer, make in keras_optimizers(module).items():
+                    identity = "{}-{}-{}{}".format(package, name, family, optimizer)
+                    found[identity] = _keras_program(cls, make, keras)
+        if package != "keras3" and hasattr(v1.train, "AdamOptimizer"):
+            for name, cls in keras_programs.items():
+                if name in ("fit", "train_on_batch"):
+                    found["{}-{}-tf.train-adam".format(package, name)] = _keras_program(
+                        cls, v1_optimizers()["adam"], keras
+                    )
+    return found
