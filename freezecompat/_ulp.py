@@ -19,8 +19,8 @@ def ulp_distance(a: Any, b: Any) -> np.ndarray:
     "Comparing Floating Point Numbers, 2012 Edition"; `numpy.testing.assert_array_max_ulp` counts alike.
 
     Example:
-        >>> one = np.float32(1)
-        >>> ulp_distance(np.array([one, one, -0.0], np.float32), np.array([one, np.nextafter(one, 2 * one), 0], np.float32))
+        >>> a = np.array([1.0, 1.0, -0.0], np.float32)
+        >>> ulp_distance(a, np.array([1.0, 1.0000001, 0.0], np.float32))
         array([0, 1, 0], dtype=uint64)
 
     Args:

@@ -1,0 +1,144 @@
+"""The command: exit codes, and one clear line for a usage error."""
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+
+import freezecompat
+from freezecompat import cli
+
+RESULT = {
+    "freezecompat": 1,
+    "experiment": {"title": "A title", "optimizer": "sgd()", "loss": "mse", "steps": 1, "batch_size": 1, "tolerance_ulp": 0},
+    "runs": [],
+    "pairs": [],
+    "passed": True,
+}
+
+
+@pytest.fixture
+def asked(monkeypatch):
+    """Answers in the place of run_parity, and keeps what it was asked."""
+    asked = []
+
+    def answer(experiment, **options):
+        options.pop("progress")
+        asked.append((experiment, options))
+        return dict(RESULT, passed=experiment != "problem-2")
+
+    monkeypatch.setattr(cli, "run_parity", answer)
+    return asked
+
+
+@pytest.mark.parametrize("experiment, code", [("problem-1", 0), ("problem-2", 1)], ids=["passed", "failed"])
+def test_exit_code_is_the_verdict(asked, experiment, code, capsys):
+    """0 where the frozen bits held and the free elements agree, 1 where not."""
+    assert cli.main(["parity", experiment]) == code
+    out, err = capsys.readouterr()
+    assert out.splitlines()[0] == "A title" and err == ""
+
+
+@pytest.mark.parametrize(
+    "arguments, expected",
+    [
+        pytest.param(["problem-1"], ("problem-1", None, None), id="defaults"),
+        pytest.param(["problem-1", "--timeout", "1.5"], ("problem-1", None, 1.5), id="timeout"),
+        pytest.param(["problem-1", "--api", "tf1-eager"], ("problem-1", ["tf1-eager"], None), id="one-api"),
+        pytest.param(["x.py", "--api", "a", "--api", "b"], ("x.py", ["a", "b"], None), id="repeated"),
+        pytest.param(["x.py", "--api", "a", "b,c"], ("x.py", ["a", "b", "c"], None), id="several"),
+        pytest.param(["--api", "tf1-eager", "x.py"], ("x.py", ["tf1-eager"], None), id="experiment-last"),
+    ],
+)
+def test_options(asked, arguments, expected):
+    """Options mean what the help says, in any order."""
+    assert cli.main(["parity"] + arguments) == 0
+    experiment, apis, timeout = expected
+    assert asked == [(experiment, {"apis": apis, "timeout": timeout})]
+
+
+def test_json(asked, tmp_path):
+    """--json writes the whole result."""
+    path = tmp_path / "result.json"
+    assert cli.main(["parity", "problem-1", "--json", str(path)]) == 0
+    assert json.loads(path.read_text()) == RESULT
+
+
+@pytest.mark.parametrize(
+    "arguments, text",
+    [
+        pytest.param([], "required: COMMAND", id="no-command"),
+        pytest.param(["freze"], "invalid choice: 'freze'", id="unknown-command"),
+        pytest.param(["parity"], "parity needs an EXPERIMENT: problem-1, problem-2, or a .py file", id="no-experiment"),
+        pytest.param(["parity", "--api", "tf1-eager"], "parity needs an EXPERIMENT", id="api-and-no-experiment"),
+        pytest.param(["parity", "problem-3"], "there is no experiment 'problem-3'", id="unknown-experiment"),
+        pytest.param(["parity", "no/such.py"], "there is no experiment file 'no/such.py'", id="no-file"),
+        pytest.param(["parity", "problem-1", "--api", "tf3"], "there is no API 'tf3'", id="unknown-api"),
+        pytest.param(["parity", "problem-1", "--timeout", "0"], "'0' is no number of seconds above 0", id="timeout-0"),
+        pytest.param(["parity", "problem-1", "--timeout", "soon"], "'soon' is no number of seconds", id="timeout-text"),
+        pytest.param(["parity", "problem-1", "--json", "no/such/folder/x"], "no such folder", id="json-folder"),
+        pytest.param(["parity", "problem-1", "--nope"], "unrecognized arguments: --nope", id="unknown-option"),
+    ],
+)
+def test_usage_error_is_one_line(arguments, text, capsys):
+    """Exit code 2, and one line on stderr that says what was wrong; nothing is run."""
+    try:
+        code = cli.main(arguments)
+    except SystemExit as ended:
+        code = ended.code
+    out, err = capsys.readouterr()
+    assert code == 2 and out == ""
+    assert text in err and err.count("\n") == 1
+
+
+def test_broken_experiment_is_one_line(tmp_path, capsys):
+    """A broken file is a usage error, with no traceback."""
+    path = tmp_path / "mine.py"
+    path.write_text("STEPS = 1\n")
+    assert cli.main(["parity", str(path), "--api", "tf1-eager"]) == 2
+    out, err = capsys.readouterr()
+    assert out == "" and err.count("\n") == 1
+    assert err.startswith("freezecompat: experiment {}: build is missing; an experiment defines".format(path))
+
+
+@pytest.fixture
+def no_tensorflow(tmp_path, monkeypatch):
+    """Child processes find no TensorFlow."""
+    (tmp_path / "sitecustomize.py").write_text("import sys\nsys.modules['tensorflow'] = None\n")
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path), prepend=os.pathsep)
+
+
+def test_parity_without_tensorflow(no_tensorflow, capsys):
+    """A missing TensorFlow is a usage error that names the extra."""
+    assert cli.main(["parity", "problem-1"]) == 2
+    out, err = capsys.readouterr()
+    assert out == "" and err.count("\n") == 1 and 'pip install "freezecompat[tensorflow]"' in err
+
+
+def test_doctor_without_tensorflow(no_tensorflow, capsys):
+    """The doctor says what is missing, and what is tested."""
+    assert cli.main(["doctor"]) == 0
+    out = capsys.readouterr().out
+    assert 'TensorFlow    not installed: pip install "freezecompat[tensorflow]"' in out
+    assert "TensorFlow 1.15.5 on Python 3.7" in out
+
+
+def test_interrupt(monkeypatch):
+    """Ctrl-C ends it without a traceback."""
+
+    def interrupted(*args, **options):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(cli, "run_parity", interrupted)
+    assert cli.main(["parity", "problem-1"]) == 130
+
+
+def test_run_as_a_module():
+    """python -m freezecompat is the command."""
+    done = subprocess.run(
+        [sys.executable, "-m", "freezecompat", "--version"], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
+    assert done.stdout.decode().split() == ["freezecompat", freezecompat.__version__]
+    assert done.returncode == 0
