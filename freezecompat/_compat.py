@@ -4,7 +4,6 @@ Each function is named by the fact that it settles, looks for a feature and not 
 lets its branch go. TensorFlow is taken from `sys.modules`: whoever hands us a TensorFlow object has imported it.
 """
 
-import contextlib
 import copy
 import gc
 import sys
@@ -142,6 +141,22 @@ def building_v1_graph() -> bool:
     """True where ops built now go into a TF1 graph that a Session runs."""
     with init_scope():
         return not tensorflow().executing_eagerly()
+
+
+def order_by_hand() -> bool:
+    """True where ops run in no order but that of their dependencies, and only if what is fetched depends on them.
+
+    That is a TF1 graph, and the graph in which Keras of TF 1.15 and 2.0 builds some train steps in eager mode.
+    """
+    if tensorflow().executing_eagerly():
+        return False
+    graph = v1().get_default_graph()
+    return not getattr(graph, "_add_control_dependencies", getattr(graph, "building_function", False))
+
+
+def control_dependencies(before: Iterable[Any]) -> Any:
+    """What is built in this context runs after `before`, Nones left out."""
+    return v1().control_dependencies([item for item in before if item is not None])
 
 
 def without_autograph(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -373,13 +388,3 @@ def fresh_optimizer(optimizer: Any, variable: Any) -> Any:
     else:
         probe.build([variable])
     return probe
-
-
-@contextlib.contextmanager
-def in_order_after(graph_mode: bool, before: Iterable[Any]) -> Iterator[None]:
-    """In a TF1 graph: what is built here runs after `before`. Eager mode and tf.function keep the order by themselves."""
-    if not graph_mode:
-        yield
-        return
-    with v1().control_dependencies([item for item in before if item is not None]):
-        yield

@@ -3,7 +3,7 @@
 import contextlib
 import types
 import weakref
-from typing import Any, Dict, Iterator, List, Mapping, Optional, Sequence
+from typing import Any, Dict, Iterable, Iterator, List, Mapping, Optional, Sequence
 
 import numpy as np
 
@@ -49,11 +49,16 @@ class Frozen:
         self._attachments = Attachments(self, target)
         session = self._session(session)
         added = build_sets(spec, target.rows)
-        self._check_reachable(added, session)
-        for optimizer in optimizers:
-            self._attachments.attach(optimizer)
-        self._attachments.start_following()
-        self._change(added, session)
+        self._check_reachable(added)
+        self._check_told(added, session)
+        try:
+            for optimizer in optimizers:
+                self._attachments.attach(optimizer)
+            self._attachments.start_following()
+            self._change(added, session)
+        except BaseException:
+            self._let_go(None)
+            raise
 
     def __repr__(self) -> str:
         if self._released:
@@ -116,7 +121,8 @@ class Frozen:
         self._live()
         session = self._session(session)
         added = build_sets(FreezeSpec(spec), self._target.rows)
-        self._check_reachable(added, session)
+        self._check_reachable(added)
+        self._check_told(added, session)
         if self._attachments.may_be_bypassed():
             moved = self._moved(session)
             if moved:
@@ -144,23 +150,31 @@ class Frozen:
     def release(self, session: Any = None) -> None:
         """Let everything go and leave optimizers and model as they were before. Idempotent."""
         session = self._session(session)
-        if not self._released:
-            self._change({address: ElementSet.empty(own.shape) for address, own in self._own.items()}, None)
+        if self._released:
+            self._bring(session)
+        else:
+            self._let_go(session)
+
+    def _let_go(self, session: Any) -> None:
+        for address, own in self._own.items():
+            self._target.held[address].own(self, ElementSet.empty(own.shape))
+        self._own = {}
+        self._released = True
+        try:
+            self._bring(session)
+        finally:
             self._attachments.leave_all()
-            self._own = {}
-            self._released = True
-        self._bring(session)
 
     def _owned(self, address: str) -> ElementSet:
         return self._own.get(address, ElementSet.empty(self._target.held[address].shape))
 
-    def _check_reachable(self, added: Mapping[str, ElementSet], session: Any) -> None:
-        """Raise, before anything is changed, where the steps of a graph can't be told of these elements."""
-        if self._target.graph is None or not added:
+    def _check_reachable(self, addresses: Iterable[str]) -> None:
+        """Raise, before anything is changed, where the graph has an update of a weight that does not read its mask."""
+        if self._target.graph is None:
             return
         by_source = writers(self._target.graph)
         remade = {op.name for op in _compat.train_step_ops(self._target.model)}
-        for address in added:
+        for address in addresses:
             held = self._target.held[address]
             missed = [op.name for op in held.updates(by_source) if op.name not in held.reached_updates | remade]
             if missed:
@@ -169,7 +183,10 @@ class Frozen:
                     "Freeze before minimize() or apply_gradients(): fc.FreezeSpec.empty() is enough, elements can follow "
                     "at any time.".format(address, missed[0])
                 )
-            if held.built and session is None:
+
+    def _check_told(self, addresses: Iterable[str], session: Any) -> None:
+        for address in addresses:
+            if session is None and self._target.held[address].built:
                 raise ArgumentError(
                     "{}: the graph's update is built, so that a freeze is a state of each session: pass session=".format(
                         address
@@ -201,9 +218,12 @@ class Frozen:
 
         Raises:
             NotAnOptimizer: it is no optimizer.
+            GraphAlreadyBuilt: the graph has an update of a frozen weight already that can't be reached.
         """
         self._live()
-        for one in optimizers_in(optimizer):
+        optimizers = optimizers_in(optimizer)
+        self._check_reachable(self._frozen_addresses())
+        for one in optimizers:
             self._attachments.attach(one)
         return self
 
@@ -268,6 +288,8 @@ class Frozen:
             The same container, with exactly 0 in place of what belongs to a frozen element; None and IndexedSlices stay.
         """
         self._live()
+        if not isinstance(grads, (list, tuple)):
+            raise ArgumentError("grads is a list or tuple of gradients, as tape.gradient gives it; received {!r}".format(grads))
         gradients, variables = list(grads), list(variables)
         if len(gradients) != len(variables):
             raise ArgumentError("{} gradients for {} variables".format(len(gradients), len(variables)))

@@ -171,8 +171,10 @@ _CHECKED = {"layers": _layers, "nn": _nn}
 
 
 def __getattr__(name: str) -> _Any:
-    # Python asks every module for __path__, __wrapped__ and the like: that must not import TensorFlow.
-    if name.startswith("__") and name not in _TENSORFLOW_DUNDERS:
+    # Python asks a module for __path__, __wrapped__ and the like, other tools for _repr_html_ and for marks of their own:
+    # that must not import TensorFlow.
+    of_a_tool = name.startswith("__") or "tensorflow" not in _sys.modules
+    if name.startswith("_") and name not in _TENSORFLOW_DUNDERS and of_a_tool:
         raise AttributeError("module {!r} has no attribute {!r}".format(__name__, name))
     module = _tensorflow()
     is_whole = _is_tf1(_sys.modules["tensorflow"])

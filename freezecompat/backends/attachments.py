@@ -153,7 +153,7 @@ class Attachments:
             return True
         # tf.train optimizers keep no count of their own: all that is known is whether any step came through.
         return any(
-            adapter.steps() == self._seen[adapter] and _compat.step_variable(adapter.optimizer) is None
+            adapter.steps() == self._seen[adapter] and _compat.optimizer_kind(adapter.optimizer) == "v1"
             for adapter in self.adapters
         )
 

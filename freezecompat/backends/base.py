@@ -11,7 +11,7 @@ import numpy as np
 
 from .. import _compat
 from ..element_set import ElementSet
-from .held import GraphWeight, HeldWeight, WeakTable, held_weight, writers
+from .held import GraphWeight, HeldWeight, WeakTable, graph_updates, held_weight
 
 Pair = Tuple[Any, Any]
 
@@ -67,12 +67,12 @@ class StepCount:
     def __init__(self, optimizer: Any) -> None:
         self._variable: Any = None
 
-    def add(self, steps: Any) -> None:
+    def add(self, steps: Any) -> Any:
         tf = _compat.tensorflow()
         if self._variable is None:
             with tf.init_scope():
                 self._variable = tf.Variable(0, trainable=False, dtype=tf.int64)
-        self._variable.assign_add(tf.cast(steps, tf.int64))
+        return self._variable.assign_add(tf.cast(steps, tf.int64))
 
     def read(self) -> int:
         return 0 if self._variable is None else int(self._variable.numpy())
@@ -117,11 +117,15 @@ class Adapter:
 
     def steps(self) -> Tuple[int, int]:
         """Steps that the optimizer has taken (0 where it keeps no count), and steps that passed through the hook."""
+        if not self.counts_steps():
+            return 0, 0
         with _compat.init_scope():
-            if not _compat.tensorflow().executing_eagerly():
-                return 0, 0
             variable = _compat.step_variable(self.optimizer)
             return 0 if variable is None else int(variable.numpy()), self.count.read()
+
+    def counts_steps(self) -> bool:
+        """False in a TF1 graph, where a step that bypasses us is found in the graph itself."""
+        return not _compat.building_v1_graph()
 
     # The phases -------------------------------------------------------------------------------------------------------
 
@@ -185,65 +189,62 @@ def _reset_in_session(slot: Any, changed: ElementSet, session: Any) -> None:
 
 
 class Holding:
-    """Between its start and its end the given weights are stepped; `correct`, or an error in eager mode, puts them back."""
+    """A step of the given weights, from the snapshot at its start to `correct`, which puts the held values back.
+
+    Eager mode and tf.function run ops in the order in which they are written. Elsewhere only what the fetched op depends on
+    runs, and in any order but that of its dependencies: there `correct` makes the op to run in place of the step's own.
+    """
 
     def __init__(
         self, weights: List[HeldWeight], gradients: Sequence[Any] = (), adapter: Optional[Adapter] = None
     ) -> None:
-        self._adapter = adapter  # that counts the step, if it is one
-        self._weights = [held for held in weights if held.frozen or not _compat.tensorflow().executing_eagerly()]
+        eager = _compat.tensorflow().executing_eagerly()
+        self._weights = [held for held in weights if held.frozen or not eager]
         self._gradients = [gradient for gradient in gradients if gradient is not None]
-        self._graph_mode = any(isinstance(held, GraphWeight) for held in weights)
+        self._adapter = adapter  # that counts the step, if it is one
+        self._by_hand = _compat.order_by_hand()
         self._done = False
 
     def __enter__(self) -> Callable[..., Any]:
-        # In a TF1 graph the snapshot waits for the gradients: contrib's AdamW decays a weight as soon as it may, and
-        # must not do so before the forward pass has read it.
-        with _compat.in_order_after(self._graph_mode, self._gradients):
+        # The snapshot waits for the gradients: contrib's AdamW decays a weight as soon as it may, and must not do so before
+        # the forward pass has read it.
+        with self._after(self._gradients):
             self._snapshots = [(held, held.snapshot()) for held in self._weights]
-        before = [snapshot for _, snapshot in self._snapshots]
-        if self._graph_mode:
-            before += [held.keep_first(snapshot) for held, snapshot in self._snapshots]
-            self._updates_before = self._all_updates()
-        self._iterations = self._read_iterations()
-        self._order = _compat.in_order_after(self._graph_mode, before + self._gradients)
+            self._taken = self._steps_taken()
+        before = [snapshot for _, snapshot in self._snapshots] + [self._taken]
+        before += [held.keep_first(snapshot) for held, snapshot in self._snapshots]
+        self._updates = graph_updates(self._weights)
+        self._order = self._after(before + self._gradients)
         self._order.__enter__()
         return self.correct
 
     def correct(self, result: Any = None, name: Optional[str] = None) -> Any:
-        """Put the held values back after `result`; in a TF1 graph this makes the op to run instead of `result`."""
+        """Put the held values back after `result`, and return what stands for the whole step."""
         self._done = True
-        if not self._graph_mode:
-            for held, snapshot in self._snapshots:
-                held.put_back(snapshot)
-            return result
-        for held, names in self._all_updates().items():
-            held.reached_updates |= names - self._updates_before[held]
-        with _compat.in_order_after(True, [result]):
-            return _compat.tensorflow().group(*[held.put_back(s) for held, s in self._snapshots], name=name)
+        for held, names in graph_updates(self._weights).items():
+            held.ignore_updates(names - self._updates[held])
+        with self._after([result]):
+            done = [held.put_back(snapshot) for held, snapshot in self._snapshots] + self._count()
+        return _compat.tensorflow().group(*done, name=name) if self._by_hand else result
 
     def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
         self._order.__exit__(kind, error, trace)
-        if kind is None:
-            self._count()
-        elif not self._done and _compat.tensorflow().executing_eagerly():
+        if kind is not None and not self._done and _compat.tensorflow().executing_eagerly():
             self.correct()
 
-    def _all_updates(self) -> Dict[GraphWeight, set]:
-        by_source = writers(self._weights[0].graph) if self._weights else {}
-        return {held: {op.name for op in held.updates(by_source)} for held in self._weights}
+    def _after(self, before: Sequence[Any]) -> Any:
+        return _compat.control_dependencies(before if self._by_hand else [])
 
-    def _read_iterations(self) -> Any:
-        if self._adapter is None or self._graph_mode:
+    def _steps_taken(self) -> Any:
+        if self._adapter is None or not self._adapter.counts_steps():
             return None
         variable = _compat.step_variable(self._adapter.optimizer)
         return None if variable is None else variable.read_value()
 
-    def _count(self) -> None:
-        if self._adapter is None or self._graph_mode:
-            return
-        after = self._read_iterations()
-        if after is None:
-            self._adapter.count.add(1)
-        else:
-            self._adapter.count.add(after if self._iterations is None else after - self._iterations)
+    def _count(self) -> List[Any]:
+        if self._adapter is None or not self._adapter.counts_steps():
+            return []
+        after = self._steps_taken()
+        if after is None:  # a tf.train optimizer: it keeps no count of its own
+            return [self._adapter.count.add(1)]
+        return [self._adapter.count.add(after if self._taken is None else after - self._taken)]

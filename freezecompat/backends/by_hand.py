@@ -35,7 +35,7 @@ def hold_after(train_op: Any, weights: Iterable[GraphWeight]) -> Any:
                 "hold_after: {} writes none of the target's weights; pass the op that runs the update".format(operation.name)
             )
         _check_not_run(graph, [held for held, _ in snapshots])
-        with _compat.in_order_after(True, [operation]):
+        with _compat.control_dependencies([operation]):
             return tf.group(*[held.put_back(snapshot) for held, snapshot in snapshots])
 
 

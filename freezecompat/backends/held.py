@@ -6,7 +6,7 @@ it goes on reading its mask after a release, and a later freeze reaches it there
 
 import re
 import weakref
-from typing import Any, Callable, Dict, List, Optional, Tuple
+from typing import Any, Callable, Dict, List, Optional, Sequence, Set, Tuple
 
 import numpy as np
 
@@ -81,6 +81,8 @@ class HeldWeight:
                 changed = changed | elements
         return changed
 
+    built = False  # True once ops of a TF1 graph read the mask, so that a change is a state of each session
+
     # The phases: ops in whatever is being built or run now ------------------------------------------------------------
 
     def mask(self) -> Any:
@@ -90,20 +92,33 @@ class HeldWeight:
     def select(self, gradient: Any) -> Any:
         """The gradient with exactly 0 in place of what belongs to a frozen element."""
         tf = _compat.tensorflow()
-        if gradient is None:
-            return None
+        if gradient is None or (tf.executing_eagerly() and not self.frozen):
+            return gradient
         if isinstance(gradient, tf.IndexedSlices):
             mask = tf.gather(self.mask(), gradient.indices)
             return tf.IndexedSlices(_zero_where(mask, gradient.values), gradient.indices, gradient.dense_shape)
-        gradient = tf.convert_to_tensor(gradient)
+        gradient = self._as_tensor(gradient)
         if gradient.shape.is_compatible_with(self.shape):
             return _zero_where(self.mask(), gradient)
         if gradient.shape.ndims == 0:
             return _zero_where(self.mask(), tf.fill(self.shape, gradient))
         raise ArgumentError(
             "the gradient of {} has shape {}, the weight has shape {}. Were gradients and variables paired in "
-            "another order?".format(_compat.native_name(self.variable), tuple(gradient.shape), self.shape)
+            "another order?".format(_compat.native_name(self.variable), gradient.shape, self.shape)
         )
+
+    def _as_tensor(self, gradient: Any) -> Any:
+        try:
+            tensor = _compat.tensorflow().convert_to_tensor(gradient)
+        except (TypeError, ValueError):
+            tensor = None
+        if tensor is None or not (tensor.dtype.is_floating or tensor.dtype.is_complex):
+            raise ArgumentError(
+                "the gradient of {} is a tensor of numbers, tf.IndexedSlices or None; received {!r}".format(
+                    _compat.native_name(self.variable), gradient
+                )
+            )
+        return tensor
 
     def snapshot(self) -> Any:
         """The held values before a step, and 0 where an element is free.
@@ -114,6 +129,10 @@ class HeldWeight:
         tf = _compat.tensorflow()
         value = self.variable.read_value()
         return _compat.select(self.mask(), value, tf.zeros_like(value))
+
+    def keep_first(self, snapshot: Any) -> Any:
+        """An op that keeps the held values of a session's first step, where sessions are."""
+        return None
 
     def put_back(self, snapshot: Any) -> Any:
         """Write the held values over what the step left in the frozen elements."""
@@ -139,7 +158,7 @@ class HeldWeight:
         """The session whose values can be reached without being told which; None in eager mode too."""
         return None
 
-    def ignore_updates(self, names: set) -> None:
+    def ignore_updates(self, names: Set[str]) -> None:
         """Updates of a TF1 graph that never run again."""
 
     def _reset_slots(self, changed: ElementSet, session: Any = None) -> None:
@@ -187,15 +206,10 @@ class GraphWeight(HeldWeight):
     def __init__(self, variable: Any) -> None:
         super().__init__(variable)
         self.graph = _compat.graph_of(variable)
-        self.reached_updates: set = set()  # names of update ops that read our mask, or never run again
+        self.reached_updates: Set[str] = set()  # names of update ops that read our mask, or never run again
         self._mask: Any = None
         self._built_version = 0
         self._sessions: Any = weakref.WeakKeyDictionary()
-
-    @property
-    def built(self) -> bool:
-        """True once ops of a step read the mask."""
-        return self._mask is not None
 
     def mask(self) -> Any:
         if self._mask is None:
@@ -240,8 +254,12 @@ class GraphWeight(HeldWeight):
         session = _compat.v1().get_default_session()
         return session if session is not None and session.graph is self.graph else None
 
-    def ignore_updates(self, names: set) -> None:
+    def ignore_updates(self, names: Set[str]) -> None:
         self.reached_updates |= names
+
+    @property
+    def built(self) -> bool:  # type: ignore[override]
+        return self._mask is not None
 
     def stale(self, session: Any) -> bool:
         """True where the steps of this session don't know of a freeze or thaw."""
@@ -278,6 +296,13 @@ def writers(graph: Any) -> Dict[str, List[Any]]:
         if op.inputs and _WRITES.search(op.type):
             found.setdefault(op.inputs[0].op.name, []).append(op)
     return found
+
+
+def graph_updates(weights: Sequence[HeldWeight]) -> Dict[GraphWeight, Set[str]]:
+    """The names of the update ops that the graph has now for each of those weights that are in a graph."""
+    in_graph = [held for held in weights if isinstance(held, GraphWeight)]
+    by_source = writers(in_graph[0].graph) if in_graph else {}
+    return {held: {op.name for op in held.updates(by_source)} for held in in_graph}
 
 
 _weights = WeakTable()

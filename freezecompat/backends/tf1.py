@@ -28,7 +28,8 @@ class TrainOptimizer(Adapter):
 
     def _apply_gradients(self, original: Any, grads_and_vars: Any, *args: Any, **kwargs: Any) -> Any:
         pairs = self.select([(g, _compat.backend_variable(v)) for g, v in grads_and_vars])
-        with self.holding(pairs) as correct:
+        # What has no gradient is left alone: it may have no value yet, or be stepped by another optimizer at this moment.
+        with self.holding([(g, v) for g, v in pairs if g is not None]) as correct:
             self._correct = correct
             result = original(pairs, *args, **kwargs)
             if self._correct is not None:  # a subclass with a step of its own that does not finish through _finish

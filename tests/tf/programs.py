@@ -92,8 +92,8 @@ class Oracle(Plain):
             load(variable, present[name])
             load(self.held[name], present[name])
             load(self.masks[name], mask)
-            for slot in slots(variable):
-                load(slot, np.where(changed, np.float32(0), run(slot)).astype("f4"))
+            for slot, fresh in slots(variable):
+                load(slot, np.where(changed, np.float32(fresh), run(slot)).astype("f4"))
 
 
 class Program:
@@ -131,11 +131,16 @@ class Program:
         return self.weights.values(self.run)
 
     def slots(self, variable):
-        """Everything of the weight's shape (each weight has its own) that the optimizer remembers."""
-        shape = tuple(variable.shape)
-        listed = getattr(self.optimizer, "optimizer", self.optimizer).variables
-        listed = listed() if callable(listed) else listed
-        return [slot for slot in listed if tuple(slot.shape) == shape]
+        """(slot, value of a fresh one) of all that the optimizer remembers for a weight; each weight has its own shape."""
+        optimizer = getattr(self.optimizer, "optimizer", self.optimizer)  # out of Keras' TFOptimizer
+        if isinstance(optimizer, v1.train.FtrlOptimizer):
+            return [
+                (optimizer.get_slot(variable, name), fresh)
+                for name, fresh in (("accum", 0.1), ("linear", 0.0))
+                if optimizer.get_slot(variable, name) is not None
+            ]
+        listed = optimizer.variables() if callable(optimizer.variables) else optimizer.variables
+        return [(slot, 0.0) for slot in listed if tuple(slot.shape) == tuple(variable.shape)]
 
     def set_frozen(self, masks):
         self.weights.set_frozen(masks, self.run, self.load, self.slots)

@@ -30,6 +30,8 @@ def v1_optimizers():
         "sgd": lambda: v1.train.GradientDescentOptimizer(0.1),
         "momentum": lambda: v1.train.MomentumOptimizer(0.1, 0.9),
         "adam": lambda: v1.train.AdamOptimizer(0.05),
+        # Rebuilds each weight from its slots: it shows that the correction is made, which the others hardly need.
+        "ftrl": lambda: v1.train.FtrlOptimizer(0.5),
     }
 
 
@@ -84,10 +86,9 @@ def runtimes():
                 for optimizer, make in keras_optimizers(module).items():
                     identity = "{}-{}-{}{}".format(package, name, family, optimizer)
                     found[identity] = _keras_program(cls, make, keras)
-        if package != "keras3" and hasattr(v1.train, "AdamOptimizer"):
-            for name, cls in keras_programs.items():
-                if name in ("fit", "train_on_batch"):
-                    found["{}-{}-tf.train-adam".format(package, name)] = _keras_program(
-                        cls, v1_optimizers()["adam"], keras
-                    )
+        if package != "keras3":
+            for name in ("fit", "train_on_batch"):
+                for optimizer in ("adam", "ftrl"):
+                    identity = "{}-{}-tf.train-{}".format(package, name, optimizer)
+                    found[identity] = _keras_program(keras_programs[name], v1_optimizers()[optimizer], keras)
     return found

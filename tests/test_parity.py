@@ -1,0 +1,178 @@
+"""`freezecompat parity` trains for real: both problems, and experiments of one's own."""
+
+import json
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+import freezecompat.parity as parity
+from freezecompat._ulp import different_bits
+from freezecompat.exceptions import ArgumentError
+
+KERAS_3 = getattr(tf.keras, "__version__", "2").startswith("3")
+
+EXPERIMENT = '''
+import numpy as np
+
+SPEC = {"a/kernel": [(0, 1)], "b/bias": "all"}
+OPTIMIZER = {"name": "sgd", "learning_rate": 0.1, "momentum": 0.5, "nesterov": True}
+LOSS = "mse"
+STEPS = 7
+BATCH_SIZE = 2
+TOLERANCE_ULP = 16
+
+def build(keras):
+    return keras.Sequential([keras.layers.Dense(3, name="a", activation="tanh"), keras.layers.Dense(1, name="b")])
+
+def initial_weights():
+    return [np.full((2, 3), 0.5), np.full(3, 0.25), np.full((3, 1), -0.5), np.full(1, 2.0)]
+
+def data():
+    return np.arange(10.0).reshape(5, 2) / 10, np.arange(5.0).reshape(5, 1)
+'''
+
+
+@pytest.fixture
+def write(tmp_path):
+    def write(*lines):
+        path = tmp_path / "mine.py"
+        path.write_text("\n".join([EXPERIMENT] + list(lines)))
+        return str(path)
+
+    return write
+
+
+def final(run):
+    return {weight["address"]: np.array(weight["values"], np.float32) for weight in run["weights"]}
+
+
+@pytest.mark.parametrize("name", ["problem-1", "problem-2"])
+def test_both_problems(name, tmp_path):
+    """Every API runs, holds the frozen bits and trains the others; the loop styles of one optimizer agree to the bit."""
+    path = tmp_path / "result.json"
+    command = [sys.executable, "-m", "freezecompat", "parity", name, "--json", str(path)]
+    done = subprocess.run(command, cwd=str(tmp_path), stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    assert done.returncode == 0, done.stdout.decode() + done.stderr.decode()
+    result = json.loads(path.read_text())
+    assert result["passed"] and [run["api"] for run in result["runs"]] == list(parity.APIS)
+    for run in result["runs"]:
+        assert (run["status"], run["frozen_held"], run["verify"]) == ("ran", True, None)
+        assert run["tensorflow"] == tf.__version__
+        assert run["frozen"] == {"problem-1": 1, "problem-2": 2}[name]
+        assert run["free_moved"] == run["free"] == {"problem-1": 11, "problem-2": 41}[name]
+    distances = {tuple(pair["apis"]): pair["max_ulp"] for pair in result["pairs"]}
+    assert distances["tf1-eager", "tf1-graph"] == 0 and distances["keras-fit", "keras-loop"] == 0
+    if name == "problem-1":
+        assert set(distances.values()) == {0}
+
+
+def test_an_experiment_of_ones_own(write):
+    """Several batches, a smaller last one, a weight frozen as a whole, an unbuilt model: the same under every API."""
+    result = parity.run_parity(write())
+    assert [run["status"] for run in result["runs"]] == ["ran"] * 4, result["runs"]
+    assert result["passed"], result["pairs"]
+    weights = final(result["runs"][0])
+    assert list(weights) == ["a/kernel", "a/bias", "b/kernel", "b/bias"]
+    assert weights["a/kernel"][0, 1] == 0.5 and weights["b/bias"].tolist() == [2.0]
+    assert len(result["runs"][2]["losses"]) == 7
+    np.testing.assert_allclose([run["losses"] for run in result["runs"]], [result["runs"][0]["losses"]] * 4, rtol=1e-5)
+
+
+def test_agrees_with_numpy(write):
+    """One step of plain SGD on a linear model, computed by hand: the runner trains what it says."""
+    path = write(
+        "OPTIMIZER = {'name': 'sgd', 'learning_rate': 0.5}",
+        "SPEC = {'a/kernel': (0, 0)}",
+        "STEPS = 1",
+        "BATCH_SIZE = 5",
+        "build = lambda keras: keras.Sequential([keras.layers.Dense(1, name='a', input_shape=(2,))])",
+        "initial_weights = lambda: [np.array([[1.0], [-1.0]]), np.array([0.5])]",
+    )
+    x, y = np.arange(10.0).reshape(5, 2) / 10, np.arange(5.0).reshape(5, 1)
+    error = x @ [[1.0], [-1.0]] + 0.5 - y
+    gradient = 2 * x.T @ error / 5
+    for run in parity.run_parity(path)["runs"]:
+        weights = final(run)
+        assert weights["a/kernel"][0, 0] == 1.0
+        np.testing.assert_allclose(weights["a/kernel"][1, 0], -1 - 0.5 * gradient[1, 0], rtol=1e-5)
+        np.testing.assert_allclose(weights["a/bias"], 0.5 - 0.5 * 2 * error.mean(0), rtol=1e-5)
+        np.testing.assert_allclose(run["loss"], (error ** 2).mean(), rtol=1e-5)
+
+
+def test_loss_of_ones_own_and_regularizers(write):
+    """A loss function is given TensorFlow, y and the prediction; the layers' own losses count under each API."""
+    result = parity.run_parity(
+        write(
+            "LOSS = lambda tf, y, prediction: tf.reduce_mean(tf.abs(tf.cast(y, tf.float32) - prediction))",
+            "def build(keras):",
+            "    return keras.Sequential([",
+            "        keras.layers.Dense(3, name='a', kernel_regularizer=keras.regularizers.l2(0.1), input_shape=(2,)),",
+            "        keras.layers.Dense(1, name='b')])",
+        )
+    )
+    assert result["passed"], (result["runs"], result["pairs"])
+
+
+def test_optimizer_that_keras_alone_has(write):
+    """Under tf.train it is a row with the reason, and the Keras runs are compared."""
+    result = parity.run_parity(write("OPTIMIZER = {'name': 'rmsprop'}"))
+    assert [run["status"] for run in result["runs"]] == ["unavailable", "unavailable", "ran", "ran"]
+    assert "adds epsilon inside the root" in result["runs"][0]["reason"]
+    assert result["passed"] and len(result["pairs"]) == 1
+
+
+def test_asked_for_an_optimizer_that_it_lacks(write):
+    """Asked for by name, it is an error."""
+    with pytest.raises(ArgumentError, match="tf1-eager cannot run here: rmsprop runs under Keras only"):
+        parity.run_parity(write("OPTIMIZER = {'name': 'rmsprop'}"), apis=["tf1-eager"])
+
+
+@pytest.mark.parametrize(
+    "line, text",
+    [
+        pytest.param("SPEC = {'hiden/kernel': (0, 0)}", "SPEC does not fit the model: .*hiden/kernel", id="weight"),
+        pytest.param("SPEC = {'a/kernel': (0, 9)}", "SPEC does not fit the model", id="index"),
+        pytest.param("initial_weights = lambda: [np.zeros(3)]", "initial_weights", id="weights"),
+        pytest.param("build = lambda keras: 3", r"build\(keras\) returned 3", id="no-model"),
+        pytest.param("build = lambda keras: keras.layers.Dens(3)", r"build\(keras\) raised AttributeError", id="raises"),
+    ],
+)
+@pytest.mark.parametrize("api", ["tf1-eager", "tf1-graph"])
+def test_broken_for_tensorflow(write, line, text, api):
+    """What only a model can tell is one line too."""
+    with pytest.raises(ArgumentError, match=text) as caught:
+        parity.run_parity(write(line), apis=[api])
+    assert "mine.py" in str(caught.value)
+
+
+def test_crash_in_training(write):
+    """A run that fails while it trains is a row with the end of its log."""
+    result = parity.run_parity(write("LOSS = lambda tf, y, prediction: tf.no_such_function()"), apis=["tf1-eager"])
+    run = result["runs"][0]
+    assert run["status"] == "failed" and "no_such_function" in run["log"][-1]
+    assert run["tensorflow"] == tf.__version__
+    assert not result["passed"]
+
+
+def test_exact_bits(write):
+    """Values and their bits in the result are the same floats."""
+    run = parity.run_parity(write(), apis=["keras-loop"])["runs"][0]
+    for weight in run["weights"]:
+        bits = np.array([int(text, 16) for text in weight["bits"]], np.uint32).view(np.float32)
+        values = np.array(weight["values"], np.float32).reshape(-1)
+        assert not different_bits(bits, values).any()
+
+
+def test_doctor():
+    """The doctor says what this interpreter has and offers."""
+    found = parity.doctor()
+    assert found["tensorflow"] == tf.__version__ == found["backend"]["tensorflow"]
+    assert found["apis"] == dict.fromkeys(parity.APIS)
+    assert found["interpreter"] == sys.executable
+    if KERAS_3:
+        blocked = os.environ.get("FREEZECOMPAT_BLOCK_TF_KERAS") == "1"
+        assert (found["tf_keras"] is None) == blocked

@@ -1,0 +1,306 @@
+"""Nothing else changes: what is imported, classes, random draws, losses, variable lists, files."""
+
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+import freezecompat as fc
+import kits
+import runtimes
+from kits import MASKS, SPEC, assert_held_and_free_moved, fit, values
+
+KITS = kits.kits()
+v1 = tf.compat.v1
+
+
+@pytest.fixture(params=sorted(KITS))
+def kit(request):
+    return KITS[request.param]
+
+
+def test_importing_the_package_imports_no_framework():
+    """`import freezecompat` imports no TensorFlow, Keras, matplotlib or rich, and sets no environment variable."""
+    code = (
+        "import os, sys; before = dict(os.environ); import freezecompat; "
+        "found = {name.split('.')[0] for name in sys.modules} & {'tensorflow', 'keras', 'tf_keras', 'matplotlib', 'rich'}; "
+        "assert not found, found; assert dict(os.environ) == before; print('clean')"
+    )
+    root = os.path.dirname(os.path.dirname(fc.__file__))
+    result = subprocess.run(
+        [sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=dict(os.environ, PYTHONPATH=root)
+    )
+    assert result.stdout.decode().strip() == "clean", result.stderr.decode()
+
+
+def class_attributes(*objects):
+    found = {}
+    for obj in objects:
+        for base in type(obj).__mro__:
+            if base is not object:
+                found[base] = dict(vars(base))
+    return found
+
+
+def test_no_class_is_touched(kit):
+    """No class of the model or of the optimizer has another attribute while frozen, in training, or after release."""
+    model = kit.compiled()
+    fit(model)
+    objects = [model, model.optimizer, model.layers[-1], model.weights[0], tf.Variable(1.0)]
+    before = class_attributes(*objects)
+    environment = dict(os.environ)
+
+    def unchanged():
+        now = class_attributes(*objects)
+        assert list(now) == list(before)
+        for base in before:
+            assert set(now[base]) == set(before[base])
+            for name in before[base]:
+                if not name.startswith(("_abc_", "__abc", "_tf_api")):
+                    assert now[base][name] is before[base][name], "{}.{}".format(base, name)
+        assert dict(os.environ) == environment
+
+    frozen = fc.freeze(model, SPEC)
+    unchanged()
+    fit(model)
+    unchanged()
+    frozen.verify()
+    frozen.release()
+    unchanged()
+
+
+def random_run(kit, attach, seed=7):
+    """50 steps with dropout and shuffling, from one seed: all that came out."""
+    keras = kit.keras
+    np.random.seed(seed)
+    v1.set_random_seed(seed)
+    if hasattr(keras.utils, "set_random_seed"):
+        keras.utils.set_random_seed(seed)
+    model = keras.Sequential(
+        [
+            keras.layers.InputLayer((4,)),
+            keras.layers.Dense(6, name="hidden", activation="tanh"),
+            keras.layers.Dropout(0.5),
+            keras.layers.Dense(2, name="out"),
+        ]
+    )
+    frozen = fc.freeze(model, fc.FreezeSpec.empty()) if attach == "before compile" else None
+    model.compile(optimizer=kit.adam(), loss="mse", metrics=["mae"])
+    if attach == "after compile":
+        frozen = fc.freeze(model, fc.FreezeSpec.empty())
+    found = {"initial": values(model), "losses": []}
+    drawn = model(kits.X, training=True)
+    found["draw"] = drawn.numpy()
+    for _ in range(10):
+        history = model.fit(kits.X, kits.Y, batch_size=2, epochs=1, shuffle=True, verbose=0)
+        found["losses"].append({name: np.array(v) for name, v in history.history.items()})
+    for _ in range(20):
+        found["losses"].append(np.array(model.train_on_batch(kits.X, kits.Y)))
+    if frozen is not None:
+        frozen.verify()
+    found["weights"] = values(model)
+    found["optimizer"] = [kits.array(v) for v in kits.optimizer_variables(model.optimizer)]
+    found["names"] = [v.name for v in model.weights]
+    found["random"] = tf.random.uniform((3,)).numpy()
+    found["numpy"] = np.random.uniform(size=3)
+    found["predict"] = model.predict(kits.X, verbose=0)
+    return found
+
+
+def flat(found):
+    if isinstance(found, dict):
+        return [(name,) + rest for name in sorted(found) for rest in flat(found[name])]
+    if isinstance(found, list):
+        return [(k,) + rest for k, one in enumerate(found) for rest in flat(one)]
+    return [(found.tobytes() if isinstance(found, np.ndarray) else found,)]
+
+
+@pytest.mark.parametrize("attach", ["before compile", "after compile"])
+def test_an_empty_freeze_changes_nothing(kit, attach):
+    """The same seeds: every weight, loss, metric, slot, counter, name and random draw is byte-equal after 50 steps."""
+    plain, attached = random_run(kit, None), random_run(kit, attach)
+    names = [entry[:-1] for entry in flat(plain)]
+    assert names == [entry[:-1] for entry in flat(attached)]
+    different = [name for name, a, b in zip(names, flat(plain), flat(attached)) if a != b and name[0] != "names"]
+    assert different == []
+    assert len(plain["optimizer"]) >= 9
+    stripped = [[name.rstrip("0123456789:_") for name in found["names"]] for found in (plain, attached)]
+    assert stripped[0] == stripped[1]
+
+
+def test_a_random_run_depends_on_its_seed_alone(kit):
+    """The run above can tell: one seed gives the same twice, another seed gives other draws and weights."""
+    first, again, other = (flat(random_run(kit, None, seed)) for seed in (7, 7, 8))
+    content = [k for k, entry in enumerate(first) if isinstance(entry[-1], bytes)]
+    assert all(first[k] == again[k] for k in content)
+    assert any(first[k] != other[k] for k in content if first[k][0] == "random")
+    assert all(first[k] != other[k] for k in content if first[k][:1] in (("draw",), ("losses",)))
+
+
+def listing(model):
+    optimizer = model.optimizer
+    return {
+        "weights": [(id(v), v.name, tuple(v.shape), bool(v.trainable)) for v in model.weights],
+        "trainable": [id(v) for v in model.trainable_variables],
+        "optimizer": [(id(v), v.name) for v in kits.optimizer_variables(optimizer)],
+        "layers": [(id(layer), layer.name, layer.trainable) for layer in model.layers],
+        "count": model.count_params(),
+    }
+
+
+def test_lists_and_names_are_untouched(kit):
+    """Weights, names, order, trainable flags and optimizer variables: the same objects while frozen and after release."""
+    model = kit.compiled()
+    fit(model)
+    before = listing(model)
+    attributes = set(vars(model)), set(vars(model.optimizer))
+    config = repr(model.optimizer.get_config())
+    frozen = fc.freeze(model, SPEC)
+    for act in (lambda: None, lambda: fit(model), frozen.thaw, frozen.release):
+        act()
+        assert listing(model) == before
+    assert (set(vars(model)), set(vars(model.optimizer))) == attributes
+    assert repr(model.optimizer.get_config()) == config
+
+
+def test_losses_are_those_of_a_model_without_us(kit):
+    """The first loss of a frozen model, and what evaluate and predict give, are the same numbers."""
+    plain, model = kit.compiled(metrics=["mae"]), kit.compiled(metrics=["mae"])
+    fc.freeze(model, SPEC)
+    assert model.evaluate(kits.X, kits.Y, verbose=0) == plain.evaluate(kits.X, kits.Y, verbose=0)
+    assert model.predict(kits.X, verbose=0).tobytes() == plain.predict(kits.X, verbose=0).tobytes()
+    assert model.train_on_batch(kits.X, kits.Y) == plain.train_on_batch(kits.X, kits.Y)
+
+
+def test_step_counts_and_schedules_go_on(kit):
+    """iterations advances once a step, and a learning-rate schedule that reads it sees the same steps."""
+    schedule = kit.keras.optimizers.schedules.ExponentialDecay(0.1, decay_steps=1, decay_rate=0.5)
+    model = kit.compiled(kit.module.SGD(schedule))
+    frozen = fc.freeze(model, SPEC)
+    rates = []
+    for _ in range(3):
+        before = values(model)
+        x = kits.X
+        predicted = model(x).numpy()
+        gradient = (2 * (predicted - kits.Y) / predicted.size).sum(axis=0)
+        model.train_on_batch(x, kits.Y)
+        rates.append(((before[3] - values(model)[3]) / gradient).mean())
+    np.testing.assert_allclose(rates, [0.1, 0.05, 0.025], rtol=1e-3)
+    assert int(kits.array(model.optimizer.iterations)) == 3
+    frozen.verify()
+
+
+# Files ---------------------------------------------------------------------------------------------------------------
+
+
+def h5_content(path):
+    h5py = pytest.importorskip("h5py")
+    found = {}
+
+    def visit(name, item):
+        for key in item.attrs:
+            if key not in ("training_config", "model_config"):
+                found[name + "@" + key] = repr(item.attrs[key])
+        if hasattr(item, "dtype"):
+            found[name] = np.array(item[()]).tobytes()
+
+    with h5py.File(path, "r") as file:
+        visit("", file)
+        file.visititems(visit)
+    return found
+
+
+def keras_content(path):
+    import zipfile
+
+    with zipfile.ZipFile(path) as file:
+        names = sorted(file.namelist())
+        inner = path + ".inner.h5"
+        with open(inner, "wb") as copy:
+            copy.write(file.read("model.weights.h5"))
+    return {"names": names, "weights": h5_content(inner)}
+
+
+def checkpoint_content(path):
+    reader = tf.train.load_checkpoint(path)
+    return {
+        name: reader.get_tensor(name).tobytes()
+        for name in reader.get_variable_to_shape_map()
+        if "save_counter" not in name and name != "_CHECKPOINTABLE_OBJECT_GRAPH"
+    }
+
+
+def save_weights_h5(model, path):
+    model.save_weights(path + ".weights.h5")
+    return h5_content(path + ".weights.h5")
+
+
+def save_h5(model, path):
+    model.save(path + ".h5")
+    return h5_content(path + ".h5")
+
+
+def save_keras(model, path):
+    if runtimes.TF1 or not hasattr(model, "get_compile_config"):
+        pytest.skip("this Keras has no .keras format")
+    model.save(path + ".keras")
+    return keras_content(path + ".keras")
+
+
+def save_checkpoint(model, path):
+    return checkpoint_content(tf.train.Checkpoint(model=model, optimizer=model.optimizer).save(path))
+
+
+SAVES = [save_weights_h5, save_h5, save_keras, save_checkpoint]
+
+
+def trained(kit, how):
+    kit.keras.backend.clear_session()
+    model = kit.compiled()
+    frozen = fc.freeze(model, fc.FreezeSpec.empty()) if how != "plain" else None
+    fit(model)
+    if how == "frozen":
+        frozen.freeze(SPEC)
+        frozen.verify()
+    if how == "released":
+        frozen.release()
+    # The slots of what is frozen are fresh: give all three the same values, so that only the structure can differ.
+    for variable in kits.optimizer_variables(model.optimizer):
+        if tuple(variable.shape) == (4, 3):
+            variable.assign(np.full((4, 3), 0.5, "f4"))
+    return model
+
+
+@pytest.mark.parametrize("save", SAVES)
+def test_files_are_as_without_us(kit, save, tmp_path):
+    """Names, order and bytes of what is saved are the same plain, frozen and released."""
+    contents = {how: save(trained(kit, how), os.path.join(str(tmp_path), how)) for how in ("plain", "frozen", "released")}
+    assert len(repr(contents["plain"])) > 200
+    assert contents["frozen"] == contents["plain"]
+    assert contents["released"] == contents["plain"]
+
+
+@pytest.mark.parametrize("saved_frozen", [True, False], ids=["frozen to plain", "plain to frozen"])
+@pytest.mark.parametrize("format", ["h5", "checkpoint"])
+def test_loadable_frozen_to_plain_and_back(kit, format, saved_frozen, tmp_path):
+    """Weights saved frozen load into a plain model and the other way round, and train on as they should."""
+    path = os.path.join(str(tmp_path), "saved")
+    source, other = trained(kit, "plain"), kit.compiled()
+    frozen = fc.freeze(source if saved_frozen else other, SPEC)
+    if format == "h5":
+        source.save_weights(path + ".weights.h5")
+        other.load_weights(path + ".weights.h5")
+    else:
+        tf.train.Checkpoint(model=other).restore(tf.train.Checkpoint(model=source).save(path))
+    for one, two in zip(values(source), values(other)):
+        assert one.tobytes() == two.tobytes()
+    if not saved_frozen:
+        frozen.rebase()
+    for model, masks in ((source, MASKS if saved_frozen else {}), (other, {} if saved_frozen else MASKS)):
+        before = values(model)
+        fit(model)
+        assert_held_and_free_moved(before, values(model), masks)
+    frozen.verify()

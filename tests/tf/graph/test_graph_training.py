@@ -1,0 +1,451 @@
+"""A freeze in a TF1 graph: what a step does, and what it leaves alone."""
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+import freezecompat as fc
+import graph_kit
+import programs
+from freezecompat import tf1
+from graph_kit import KINDS, MASKS, OPTIMIZERS, v1
+
+FIRST_KERNEL = np.array([[0.0, 0.25], [0.2, 0.3]], "f4")
+OTHERS = [np.array([0.35, 0.35], "f4"), np.array([[0.4, 0.5], [0.45, 0.55]], "f4"), np.array([0.6, 0.6], "f4")]
+FEATURES, LABELS = np.array([[0.05, 0.10]], "f4"), np.array([[0.01, 0.99]], "f4")
+
+
+@pytest.fixture(params=sorted(KINDS))
+def kind(request):
+    return KINDS[request.param]
+
+
+@pytest.mark.parametrize("start", [0.0, 2.0])
+@pytest.mark.parametrize("use_resource", [True, False], ids=["resource", "reference"])
+def test_problem_1_as_a_graph_with_a_session(start, use_resource):
+    """kernel[0, 0] keeps its bytes over ten steps, the eleven other elements train, global_step is at 10."""
+    initial = [np.array([[start, 0.25], [0.2, 0.3]], "f4")] + OTHERS
+    weights = [tf1.Variable(a, use_resource=use_resource) for a in initial]
+    hidden = tf1.sigmoid(tf1.matmul(FEATURES, weights[0]) + weights[1])
+    loss = tf1.losses.mean_squared_error(LABELS, tf1.sigmoid(tf1.matmul(hidden, weights[2]) + weights[3]))
+    optimizer = tf1.train.GradientDescentOptimizer(learning_rate=0.01)
+    global_step = tf1.train.get_or_create_global_step()
+    frozen = fc.freeze(weights, [("#0", (0, 0))], optimizer=optimizer)
+    train_op = optimizer.minimize(loss, global_step=global_step)
+    with tf1.Session() as session:
+        session.run(tf1.global_variables_initializer())
+        for _ in range(10):
+            session.run(train_op)
+        frozen.verify()
+        after = session.run(weights)
+        assert session.run(global_step) == 10
+    assert after[0][0, 0].tobytes() == np.float32(start).tobytes()
+    moved = [now != before for now, before in zip(after, initial)]
+    moved[0][0, 0] = True
+    assert all(one.all() for one in moved)
+
+
+def test_freeze_attach_thaw_and_release_add_no_op():
+    """Before the train op is built the graph stays as it was, whatever is called."""
+    program = programs.Graph(graph_kit.adam())
+    program.session.run(v1.global_variables_initializer())
+    graph = v1.get_default_graph()
+    before = len(graph.get_operations())
+    frozen = fc.freeze(program.target, MASKS, optimizer=program.optimizer, session=program.session)
+    frozen.attach(graph_kit.adam())
+    frozen.freeze({"mix": "all"}, session=program.session)
+    frozen.thaw({"mix": "all"}, session=program.session)
+    frozen.sync(program.session).rebase(program.session).verify(program.session)
+    frozen.report(program.session)
+    frozen.release(session=program.session)
+    assert len(graph.get_operations()) == before
+
+
+def _random_ops_after(freeze):
+    with tf.Graph().as_default():
+        v1.set_random_seed(1)
+        kernel = v1.get_variable("kernel", (4, 3), initializer=v1.random_normal_initializer())
+        optimizer = graph_kit.adam()
+        if freeze:
+            fc.freeze([kernel], {"kernel": (1, 2)}, optimizer=optimizer).attach(graph_kit.adam())
+        late = v1.get_variable("late", (4, 3), initializer=v1.random_normal_initializer())
+        noise = v1.random_uniform((3,))
+        optimizer.minimize(tf.reduce_sum(tf.matmul(kernel, late, transpose_b=True)))
+        with v1.Session() as session:
+            session.run(v1.global_variables_initializer())
+            return session.run([kernel, late, noise])
+
+
+def test_random_ops_built_after_freeze_draw_what_they_draw_without():
+    """Initial values and random streams of ops built after freeze() and attach() keep their bytes."""
+    for with_us, without in zip(_random_ops_after(True), _random_ops_after(False)):
+        assert with_us.tobytes() == without.tobytes()
+
+
+def test_exact_and_the_oracle_in_200_of_200_steps(kind):
+    """Frozen under a warm Adam: in every one of 200 steps all elements have the oracle's bytes, the free ones moving."""
+    program, frozen = graph_kit.frozen_program(kind)
+    oracle = kind(graph_kit.adam(), oracle=True)
+    graph_kit.train_beside(program, oracle, range(5), {})
+    frozen.freeze(MASKS, session=program.session)
+    oracle.set_frozen(MASKS)
+    graph_kit.train_beside(program, oracle, range(5, 205))
+    frozen.verify(session=program.session)
+
+
+def test_global_step_advances_once_a_run(kind):
+    """global_step is passed on and advances by exactly one a run."""
+    program, _ = graph_kit.frozen_program(kind, spec=MASKS)
+    before = program.values()
+    for step in range(7):
+        program.train(step)
+        assert program.session.run(program.global_step) == step + 1
+    graph_kit.assert_held_and_free_moved(before, program.values())
+
+
+def test_the_train_op_has_its_name_and_its_place_in_the_collection():
+    """minimize(name=...) returns an op of that name, alone in TRAIN_OP, and running it by name does the whole step."""
+    program = programs.Graph(graph_kit.adam())
+    frozen = fc.freeze(program.target, MASKS, optimizer=program.optimizer)
+    step = v1.train.get_or_create_global_step()
+    train_op = program.optimizer.minimize(program.loss, global_step=step, name="one_step")
+    assert train_op.name == "one_step"
+    assert v1.get_collection(v1.GraphKeys.TRAIN_OP) == [train_op]
+    session = program.session
+    session.run(v1.global_variables_initializer())
+    before = program.values()
+    inputs, y = programs.BATCHES[0]
+    for k in range(5):
+        inputs, y = programs.BATCHES[k]
+        session.run("one_step", {program.inputs: inputs, program.y: y})
+    assert session.run(step) == 5
+    graph_kit.assert_held_and_free_moved(before, program.values())
+    frozen.verify(session)
+
+
+@pytest.mark.parametrize("with_step", [True, False], ids=["global_step", "no_global_step"])
+def test_the_train_op_is_what_it_is_without_us(with_step):
+    """Class, name and collection of the op that apply_gradients returns are the stock ones."""
+
+    def build(freeze):
+        with tf.Graph().as_default():
+            program = programs.Graph(graph_kit.adam())
+            if freeze:
+                fc.freeze(program.target, MASKS, optimizer=program.optimizer)
+            step = v1.train.get_or_create_global_step() if with_step else None
+            op = program.optimizer.minimize(program.loss, global_step=step)
+            in_collection = v1.get_collection(v1.GraphKeys.TRAIN_OP)
+            return type(op), op.name, [one.name for one in in_collection]
+
+    assert build(True) == build(False)
+
+
+def test_a_finalized_graph_is_frozen_and_thawed(kind):
+    """freeze, thaw, release, verify and report need no new op once the train op is built."""
+    program, frozen = graph_kit.frozen_program(kind)
+    program.session.graph.finalize()
+    graph_kit.train(program, range(3))
+    session = program.session
+    frozen.freeze(MASKS, session=session)
+    before = program.values()
+    graph_kit.train(program, range(3, 6))
+    graph_kit.assert_held_and_free_moved(before, program.values())
+    frozen.verify(session)
+    assert frozen.report(session).to_dict()["weights"][0]["moved"] == 0
+    frozen.thaw(session=session)
+    before = program.values()
+    graph_kit.train(program, range(6, 8))
+    graph_kit.assert_held_and_free_moved(before, program.values(), {})
+    frozen.sync(session).rebase(session)
+    frozen.release(session=session)
+    graph_kit.train(program, [8])
+
+
+def _trained(freeze, directory):
+    """Names in the collections, and the checkpoint, of a program trained for 3 steps."""
+    with tf.Graph().as_default():
+        program = programs.Graph(graph_kit.adam())
+        if freeze:
+            fc.freeze(program.target, fc.FreezeSpec.empty(), optimizer=program.optimizer)
+        program.finish()
+        names = [
+            [one.name for one in v1.get_collection(key)]
+            for key in sorted(k for k in v1.get_default_graph().get_all_collection_keys() if k != "cond_context")
+            if all(hasattr(one, "name") for one in v1.get_collection(key))
+        ]
+        keys = sorted(k for k in v1.get_default_graph().get_all_collection_keys() if "cond" not in k and "while" not in k)
+        saver = v1.train.Saver()
+        graph_kit.train(program, range(3))
+        path = saver.save(program.session, str(directory / "model"), write_meta_graph=False)
+    reader = v1.train.NewCheckpointReader(path)
+    stored = {name: reader.get_tensor(name).tobytes() for name in sorted(reader.get_variable_to_shape_map())}
+    return keys, names, stored
+
+
+def test_collections_and_checkpoint_are_those_without_us(tmp_path):
+    """A plain initializer is enough; variable collections, checkpoint names and bytes are the same as without a freeze."""
+    (tmp_path / "with").mkdir()
+    (tmp_path / "without").mkdir()
+    assert _trained(True, tmp_path / "with") == _trained(False, tmp_path / "without")
+
+
+class _Clipped(programs.Graph):
+    """The gradients clipped by hand between tf.gradients and apply_gradients."""
+
+    frozen = None
+
+    def minimize(self):
+        variables = list(self.weights.variables.values())
+        gradients = v1.gradients(self.loss, variables)
+        if self.frozen is not None:
+            gradients = self.frozen.mask_gradients(gradients, variables)
+        gradients, _ = tf.clip_by_global_norm(gradients, 0.05)
+        return self.optimizer.apply_gradients(zip(gradients, variables), global_step=self.global_step)
+
+
+class _ComputedAndClipped(programs.Graph):
+    """The same between compute_gradients and apply_gradients: no mask_gradients needed."""
+
+    def minimize(self):
+        pairs = self.optimizer.compute_gradients(self.loss, list(self.weights.variables.values()))
+        gradients, _ = tf.clip_by_global_norm([gradient for gradient, _ in pairs], 0.05)
+        return self.optimizer.apply_gradients(
+            ((g, v) for g, (_, v) in zip(gradients, pairs)), global_step=self.global_step
+        )
+
+
+@pytest.mark.parametrize("cls", [_Clipped, _ComputedAndClipped])
+@pytest.mark.parametrize("optimizer", sorted(OPTIMIZERS))
+def test_a_global_norm_clipped_by_hand_counts_free_elements_only(cls, optimizer):
+    """With mask_gradients before the clip, or out of compute_gradients, the free elements are the oracle's."""
+    program = cls(OPTIMIZERS[optimizer]())
+    program.frozen = fc.freeze(program.target, fc.FreezeSpec.empty(), optimizer=program.optimizer)
+    oracle = cls(OPTIMIZERS[optimizer](), oracle=True)
+    program.finish()
+    graph_kit.train_beside(program, oracle, range(2), {})
+    program.frozen.freeze(MASKS, session=program.session)
+    oracle.set_frozen(MASKS)
+    graph_kit.train_beside(program, oracle, range(2, 8))
+    program.frozen.verify(session=program.session)
+
+
+class _TfGradients(programs.Graph):
+    def minimize(self):
+        variables = list(self.weights.variables.values())
+        return self.optimizer.apply_gradients(list(zip(v1.gradients(self.loss, variables), variables)), self.global_step)
+
+
+def test_tf_gradients_and_apply_gradients():
+    """A user's own gradients are selected in apply_gradients, with global_step as a positional argument."""
+    program, frozen = graph_kit.frozen_program(_TfGradients, spec=MASKS)
+    oracle = _TfGradients(graph_kit.adam(), oracle=True)
+    oracle.set_frozen(MASKS)
+    graph_kit.train_beside(program, oracle, range(6))
+    frozen.verify(session=program.session)
+    assert program.session.run(program.global_step) == 12  # the oracle steps it too
+
+
+def test_none_stays_none_and_slices_stay_slices():
+    """mask_gradients keeps container, None and IndexedSlices; so does compute_gradients."""
+    program = programs.Graph(graph_kit.adam())
+    alone = v1.Variable([1.0, 2.0], name="alone")
+    target = dict(program.target, alone=alone)
+    frozen = fc.freeze(target, dict(MASKS, alone=(0,)), optimizer=program.optimizer)
+    variables = list(target.values())
+    gradients = v1.gradients(program.loss, variables)
+    assert gradients[-1] is None and isinstance(gradients[3], tf.IndexedSlices)
+    for container in (list, tuple):
+        masked = frozen.mask_gradients(container(gradients), variables)
+        assert type(masked) is container
+        assert masked[-1] is None and isinstance(masked[3], tf.IndexedSlices)
+    computed = program.optimizer.compute_gradients(program.loss, variables)
+    assert all(v is variable for (_, v), variable in zip(computed, variables))
+    assert computed[-1][0] is None and isinstance(computed[3][0], tf.IndexedSlices)
+
+
+def test_a_weight_without_a_gradient_is_neither_read_nor_written():
+    """A None gradient leaves its variable alone: it need not even be initialised, though elements of it are frozen."""
+    program = programs.Graph(graph_kit.adam())
+    alone = v1.Variable([1.0, 2.0], name="alone")
+    fc.freeze(dict(program.target, alone=alone), dict(MASKS, alone=(0,)), optimizer=program.optimizer)
+    train_op = program.optimizer.minimize(program.loss)
+    program.session.run(v1.variables_initializer([v for v in v1.global_variables() if v is not alone]))
+    inputs, y = programs.BATCHES[0]
+    before = program.values()
+    for k in range(3):
+        inputs, y = programs.BATCHES[k]
+        program.session.run(train_op, {program.inputs: inputs, program.y: y})
+    after = program.values()
+    graph_kit.assert_held_and_free_moved(
+        {n: before[n] for n in ("kernel", "bias", "mix")}, {n: after[n] for n in ("kernel", "bias", "mix")}
+    )
+    assert not program.session.run(v1.is_variable_initialized(alone))
+
+
+@pytest.mark.parametrize("optimizer", sorted(OPTIMIZERS))
+@pytest.mark.parametrize("use_resource", [True, False], ids=["resource", "reference"])
+@pytest.mark.parametrize("bad", [np.nan, np.inf], ids=["nan", "inf"])
+def test_a_bad_gradient_of_a_frozen_element_stays_there(optimizer, use_resource, bad):
+    """NaN or inf in a frozen element's gradient reaches neither weight, slots, nor a free element."""
+    start = np.array([1.0, 2.0, -0.0], "f4")
+
+    def build(factor):
+        weight = v1.Variable(start, use_resource=use_resource)
+        opt = OPTIMIZERS[optimizer]()
+        frozen = fc.freeze([weight], [(weight, [(0,), (2,)])], optimizer=opt)
+        return weight, opt, frozen, opt.apply_gradients([(tf.constant(factor, tf.float32) * (weight + 1), weight)])
+
+    ill, well = build([bad, 1.0, bad]), build([0.0, 1.0, 0.0])
+    with v1.Session() as session:
+        session.run(v1.global_variables_initializer())
+        for _ in range(5):
+            session.run([ill[3], well[3]])
+        a, b = session.run([ill[0], well[0]])
+        slots = [session.run(ill[1].get_slot(ill[0], name)) for name in ill[1].get_slot_names()]
+        ill[2].verify()
+    assert a.tobytes() == b.tobytes()
+    assert a[[0, 2]].tobytes() == start[[0, 2]].tobytes() and a[1] != start[1]
+    assert all(np.isfinite(slot).all() for slot in slots)
+
+
+def test_inside_a_cond():
+    """A train op built inside tf.cond holds the elements in the steps that are taken, and takes none otherwise."""
+    program = programs.Graph(graph_kit.OPTIMIZERS["sgd"]())
+    frozen = fc.freeze(program.target, MASKS, optimizer=program.optimizer)
+    go = v1.placeholder(tf.bool, [])
+
+    def step():
+        with tf.control_dependencies([program.optimizer.minimize(program.loss)]):
+            return tf.constant(1)
+
+    stepped = v1.cond(go, step, lambda: tf.constant(0))
+    session = program.session
+    session.run(v1.global_variables_initializer())
+    before = program.values()
+
+    def run(k, taken):
+        inputs, y = programs.BATCHES[k]
+        return session.run(stepped, {program.inputs: inputs, program.y: y, go: taken})
+
+    assert run(0, False) == 0
+    assert all(program.values()[name].tobytes() == before[name].tobytes() for name in before)
+    for k in range(4):
+        assert run(k, True) == 1
+    graph_kit.assert_held_and_free_moved(before, program.values())
+    frozen.verify(session)
+    frozen.thaw({"kernel": "all"}, session=session)
+    before = program.values()
+    run(4, True)
+    masks = {name: mask for name, mask in MASKS.items() if name != "kernel"}
+    after = program.values()
+    assert (after["kernel"] != before["kernel"]).all()
+    assert after["bias"][masks["bias"]].tobytes() == before["bias"][masks["bias"]].tobytes()
+
+
+@pytest.mark.parametrize("optimizer", sorted(OPTIMIZERS))
+def test_two_frozens_and_two_optimizers_on_one_variable(optimizer):
+    """An element is frozen under both optimizers while either Frozen holds it; thaw touches its own only."""
+    start = np.array([[1.0, 2.0], [3.0, 4.0]], "f4")
+    weight, other = v1.Variable(start, name="shared"), v1.Variable(start + 1, name="other")
+    first, second = OPTIMIZERS[optimizer](), OPTIMIZERS[optimizer]()
+    a = fc.freeze([weight], {"shared": [(0, 0), (0, 1)]}, optimizer=first)
+    b = fc.freeze([weight, other], {"shared": [(0, 1), (1, 0)]}, optimizer=second)
+    generator = first.minimize(tf.reduce_sum(weight * 0.3), var_list=[weight])
+    discriminator = second.minimize(tf.reduce_sum(tf.square(weight) + other))
+    with v1.Session() as session:
+        session.run(v1.global_variables_initializer())
+
+        def moved(*ops):
+            before = session.run(weight)
+            for op in ops:
+                session.run(op)
+            return (session.run(weight) != before).tolist()
+
+        both = [[False, False], [False, True]]
+        assert moved(generator) == both
+        assert moved(discriminator) == both
+        a.verify()
+        a.thaw()
+        assert moved(generator, discriminator) == [[True, False], [False, True]]
+        b.verify()
+        b.release()
+        assert moved(generator) == [[True, True], [True, True]]
+        assert (session.run(other) != start + 1).all()
+
+
+def test_two_train_ops_in_one_run_do_not_lose_each_others_updates():
+    """The step of one optimizer does not write what only the other one trains."""
+    a, b = v1.Variable(np.ones(1000, "f4"), name="a"), v1.Variable(np.ones(1000, "f4"), name="b")
+    first, second = (v1.train.GradientDescentOptimizer(1.0) for _ in range(2))
+    fc.freeze([a, b], {"a": (0,), "b": (1,)}, optimizer=[first, second])
+    ops = [first.minimize(tf.reduce_sum(a)), second.minimize(tf.reduce_sum(b))]
+    with v1.Session() as session:
+        session.run(v1.global_variables_initializer())
+        for _ in range(200):
+            session.run(ops)
+        after = session.run([a, b])
+    expected = [np.full(1000, -199.0, "f4") for _ in range(2)]
+    expected[0][0] = expected[1][1] = 1.0
+    assert [one.tobytes() for one in after] == [one.tobytes() for one in expected]
+
+
+SLOTTED = {
+    "momentum": lambda: v1.train.MomentumOptimizer(0.1, 0.9),
+    "adam": lambda: v1.train.AdamOptimizer(0.05),
+    "adagrad": lambda: v1.train.AdagradOptimizer(0.1),
+    "rmsprop": lambda: v1.train.RMSPropOptimizer(0.05, momentum=0.9),
+    "ftrl": lambda: v1.train.FtrlOptimizer(0.1),
+}
+
+
+@pytest.mark.parametrize("optimizer", sorted(SLOTTED))
+@pytest.mark.parametrize("name", sorted(KINDS))
+def test_slots_after_freeze_and_after_thaw_are_those_of_a_fresh_optimizer(optimizer, name):
+    """freeze and thaw each give those elements fresh slot entries, and leave the entries of all others alone."""
+    program, frozen = graph_kit.frozen_program(KINDS[name], SLOTTED[optimizer])
+    session, kernel, mask = program.session, program.weights.variables["kernel"], MASKS["kernel"]
+    names = program.optimizer.get_slot_names()
+
+    def slots():
+        return {one: session.run(program.optimizer.get_slot(kernel, one)) for one in names}
+
+    fresh = slots()
+    graph_kit.train(program, range(3))
+    warm = slots()
+    assert any((warm[one] != fresh[one])[mask].any() for one in names)
+    frozen.freeze(MASKS, session=session)
+    for one, now in slots().items():
+        assert now[mask].tobytes() == fresh[one][mask].tobytes(), one
+        assert now[~mask].tobytes() == warm[one][~mask].tobytes(), one
+    before = program.values()
+    graph_kit.train(program, range(3, 6))
+    graph_kit.assert_held_and_free_moved(before, program.values())
+    warm = slots()
+    frozen.thaw(session=session)
+    for one, now in slots().items():
+        assert now[mask].tobytes() == fresh[one][mask].tobytes(), one
+        assert now[~mask].tobytes() == warm[one][~mask].tobytes(), one
+
+
+@pytest.mark.parametrize("optimizer", ["momentum", "adam"])
+def test_an_element_with_no_gradient_does_not_jump_when_thawed(optimizer):
+    """A warm slot is gone: a thawed element whose gradient is 0 stays where it is."""
+    weight = v1.Variable([1.0, 2.0, 3.0], name="w")
+    factor = v1.placeholder(tf.float32, [3])
+    opt = OPTIMIZERS[optimizer]()
+    frozen = fc.freeze([weight], fc.FreezeSpec.empty(), optimizer=opt)
+    step = opt.minimize(tf.reduce_sum(weight * factor))
+    with v1.Session() as session:
+        session.run(v1.global_variables_initializer())
+        for _ in range(3):
+            session.run(step, {factor: [1, 1, 1]})
+        frozen.freeze({"w": (0,)})
+        before = session.run(weight)
+        for _ in range(3):
+            session.run(step, {factor: [1, 1, 1]})
+        frozen.thaw()
+        session.run(step, {factor: [0, 0, 1]})
+        after = session.run(weight)
+        assert after[0].tobytes() == before[0].tobytes() and (after[1:] != before[1:]).all()
+        session.run(step, {factor: [1, 1, 1]})
+        assert session.run(weight)[0] != before[0]
