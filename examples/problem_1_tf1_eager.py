@@ -1,7 +1,7 @@
 """How do I keep one weight out of the gradient step? The TF1 script of the question, in eager mode.
 
-Two lines differ from a script for TensorFlow 1: the first import, and `fc.freeze` in place of a mask made by hand. It runs
-on TensorFlow 1.13 to the newest.
+Two things differ from a script for TensorFlow 1: the import of `tf`, and `fc.freeze` in place of a mask made by hand.
+It runs on TensorFlow 1.13 to the newest.
 """
 
 import numpy as np

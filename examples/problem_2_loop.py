@@ -4,10 +4,10 @@ That answer zeroes the gradient in the step function, and finds the gradient wit
 
     target_idx = model.trainable_variables.index(target_weights)
 
-which crashes on Keras 3: `list.index` compares with ==, and there == of two variables compares their elements, so that the
-first kernel in the list ends it ("Incompatible shapes: [4,4] vs. [4,3] [Op:Equal]"). A gradient of zero does not hold a
-weight either once the optimizer has a momentum of it, for instance when the freeze begins in the middle of the training.
-`fc.freeze` finds the weight by identity, and holds it.
+which crashes on Keras 3: `list.index` compares with ==, and there == of two variables compares their elements, so that
+the first kernel in the list ends it ("Incompatible shapes: [4,4] vs. [4,3] [Op:Equal]"). Nor does a gradient of zero
+hold a weight once the optimizer has a momentum of it, for instance when the freeze begins in mid-training. `fc.freeze`
+finds the weight by identity, and holds it.
 
 It runs on TensorFlow 1.15 to the newest.
 """

@@ -344,7 +344,8 @@ def step_variable(optimizer: Any) -> Any:
 def slot_variables(optimizer: Any, variable: Any) -> Iterator[Tuple[str, Any]]:
     """(name, slot) of what an optimizer itself remembers for a variable, in a fixed order."""
     if hasattr(optimizer, "get_slot_names"):  # tf.train and OptimizerV2
-        for name in sorted(optimizer.get_slot_names()):
+        # OptimizerV2's LossScaleOptimizer has no slots, but hands out those of the optimizer inside it.
+        for name in sorted(optimizer.get_slot_names() if "_slots" in vars(optimizer) else ()):
             slot = _existing_slot(optimizer, variable, name)
             if slot is not None:
                 yield name, slot

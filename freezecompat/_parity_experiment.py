@@ -164,7 +164,9 @@ def _checked(path: str, defined: _Definitions) -> Experiment:
         y=y,
         spec=spec,
         optimizer=dict(optimizer),
-        loss=_loss(defined.get("LOSS", object, "the name of a loss, or a function of TensorFlow, y and the prediction")),
+        loss=_loss(
+            defined.get("LOSS", object, "the name of a loss, or a function of TensorFlow, y and the prediction")
+        ),
         steps=steps,
         batch_size=batch_size,
         tolerance_ulp=tolerance,
@@ -195,7 +197,9 @@ def _rows(pair: Any) -> Tuple[np.ndarray, np.ndarray]:
 
 def _arrays(weights: Any) -> List[np.ndarray]:
     if not isinstance(weights, (tuple, list)):
-        raise ArgumentError("initial_weights() returned {}, it must return a list of arrays".format(type(weights).__name__))
+        raise ArgumentError(
+            "initial_weights() returned {}, it must return a list of arrays".format(type(weights).__name__)
+        )
     arrays = [np.asarray(array) for array in weights]
     for k, array in enumerate(arrays):
         if array.dtype.kind not in "biuf":

@@ -52,8 +52,8 @@ _OPTIMIZERS = {
     "rmsprop": _Optimizer(
         "RMSprop",
         {"learning_rate": 0.001},
-        only_keras="tf.train.RMSPropOptimizer starts its mean square at 1 and adds epsilon inside the root, Keras starts at "
-        "0 and, in most of its versions, adds epsilon outside",
+        only_keras="tf.train.RMSPropOptimizer starts its mean square at 1 and adds epsilon inside the root, Keras "
+        "starts at 0 and, in most of its versions, adds epsilon outside",
     ),
     "adagrad": _Optimizer(
         "Adagrad",

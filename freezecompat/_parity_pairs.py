@@ -23,8 +23,9 @@ def _pair(runs: List[Dict[str, Any]], first: int, second: int, tolerance: int) -
             continue
         (final_a, mask_a), (final_b, mask_b) = a[address], b[address]
         if final_a.shape != final_b.shape or final_a.dtype != final_b.dtype:
-            reasons.append("{} is {} {} and {} {}".format(
-                address, final_a.dtype, final_a.shape, final_b.dtype, final_b.shape))
+            reasons.append(
+                "{} is {} {} and {} {}".format(address, final_a.dtype, final_a.shape, final_b.dtype, final_b.shape)
+            )
             continue
         if (mask_a != mask_b).any():
             reasons.append("different elements of {} are frozen".format(address))

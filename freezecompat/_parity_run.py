@@ -1,7 +1,7 @@
 """What a child process of `freezecompat parity` and `doctor` executes: one run, written to files.
 
-    python -c START FOLDER train RESULT API EXPERIMENT      RESULT.json, and RESULT.npz with the weights
-    python -c START FOLDER doctor RESULT                    RESULT.json
+python -c START FOLDER train RESULT API EXPERIMENT      RESULT.json, and RESULT.npz with the weights
+python -c START FOLDER doctor RESULT                    RESULT.json
 """
 
 import json
@@ -23,7 +23,8 @@ APIS = ("tf1-eager", "tf1-graph", "keras-fit", "keras-loop")
 START = """
 import importlib.util, sys
 folder = sys.argv.pop(1)
-spec = importlib.util.spec_from_file_location("freezecompat", folder + "/__init__.py", submodule_search_locations=[folder])
+init = folder + "/__init__.py"
+spec = importlib.util.spec_from_file_location("freezecompat", init, submodule_search_locations=[folder])
 package = importlib.util.module_from_spec(spec)
 sys.modules["freezecompat"] = package
 spec.loader.exec_module(package)

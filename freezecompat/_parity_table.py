@@ -91,7 +91,9 @@ def _faults(result: Dict[str, Any]) -> List[str]:
         if run["status"] != "ran":
             continue
         if not run["frozen_held"] or run["verify"] is not None:
-            faults.append("{}: {}".format(run["api"], run["verify"] or "frozen elements moved, and verify() was silent"))
+            faults.append(
+                "{}: {}".format(run["api"], run["verify"] or "frozen elements moved, and verify() was silent")
+            )
         if run["free"] and not run["free_moved"]:
             faults.append("{}: no free element moved".format(run["api"]))
     tolerance = result["experiment"]["tolerance_ulp"]
@@ -102,7 +104,13 @@ def _faults(result: Dict[str, Any]) -> List[str]:
             worst = max(pair["weights"], key=lambda weight: weight["max_ulp"])
             faults.append(
                 "{} are {} ULP apart in {}{} ({} and {}), {} allowed".format(
-                    names, pair["max_ulp"], worst["address"], worst["element"], worst["first"], worst["second"], tolerance
+                    names,
+                    pair["max_ulp"],
+                    worst["address"],
+                    worst["element"],
+                    worst["first"],
+                    worst["second"],
+                    tolerance,
                 )
             )
     return faults

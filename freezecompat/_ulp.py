@@ -36,7 +36,9 @@ def ulp_distance(a: Any, b: Any) -> np.ndarray:
     """
     a, b = np.asarray(a), np.asarray(b)
     if a.dtype != b.dtype or a.dtype.kind != "f" or a.dtype.itemsize not in _UNSIGNED:
-        raise TypeError("ulp_distance compares float16, float32 or float64 with its own, not {} with {}".format(a.dtype, b.dtype))
+        raise TypeError(
+            "ulp_distance compares float16, float32 or float64 with its own, not {} with {}".format(a.dtype, b.dtype)
+        )
     if a.shape != b.shape:
         raise ValueError("ulp_distance compares arrays of one shape, not {} with {}".format(a.shape, b.shape))
     first, second = _ordered(a), _ordered(b)

@@ -41,9 +41,10 @@ def freeze(target: Any, spec: Any, *, optimizer: Any = None, session: Any = None
     """
     spec = FreezeSpec(spec)
     optimizers = optimizers_in(optimizer)
+    found = describe(target)
     if target is None and not optimizers:
         raise ArgumentError("target=None needs optimizer=: the graph's trainable variables are frozen under it")
-    return Frozen(describe(target), spec, optimizers, session)
+    return Frozen(found, spec, optimizers, session)
 
 
 def list_weights(target: Any) -> List[Weight]:

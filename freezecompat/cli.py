@@ -55,9 +55,9 @@ def _parser() -> argparse.ArgumentParser:
     parity = commands.add_parser(
         "parity",
         help="train one experiment under every API and compare the weights bit by bit",
-        description="Train one experiment under every API that this interpreter offers, each in a process of its own, and "
-        "compare the weights bit by bit. Exit code 0: every frozen bit held and the free elements agree; 1: not so; 2: "
-        "usage error.",
+        description="Train one experiment under every API that this interpreter offers, each in a process of its own, "
+        "and compare the weights bit by bit. Exit code 0: every frozen bit held and the free elements agree; 1: not "
+        "so; 2: usage error.",
     )
     parity.add_argument("experiment", nargs="?", metavar="EXPERIMENT", help="problem-1, problem-2, or a .py file")
     parity.add_argument("--api", nargs="+", action="append", metavar="API", help="only these of " + ", ".join(APIS))
@@ -105,7 +105,9 @@ def _check_writable(path: str) -> None:
     """Before the training, not after it."""
     folder = os.path.dirname(os.path.abspath(path))
     if os.path.isdir(path) or not os.path.isdir(folder):
-        raise ArgumentError("can't write {}: {}".format(path, "it is a folder" if os.path.isdir(path) else "no such folder"))
+        raise ArgumentError(
+            "can't write {}: {}".format(path, "it is a folder" if os.path.isdir(path) else "no such folder")
+        )
 
 
 def _write_json(path: str, result: Dict[str, Any]) -> None:

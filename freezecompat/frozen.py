@@ -2,8 +2,7 @@
 
 import contextlib
 import types
-import weakref
-from typing import Any, Dict, Iterable, Iterator, List, Mapping, Optional, Sequence
+from typing import Any, Dict, Iterable, Iterator, List, Mapping, Sequence
 
 import numpy as np
 
@@ -11,7 +10,8 @@ from . import _compat
 from .backends.attachments import Attachments, optimizers_in
 from .backends.base import Holding
 from .backends.by_hand import hold_after
-from .backends.held import HeldWeight, held_weight, writers
+from .backends.held import held_weight, writers
+from .backends.references import References
 from .backends.targets import Target
 from .element_set import ElementSet
 from .exceptions import (
@@ -26,7 +26,6 @@ from .exceptions import (
     StepBypassed,
 )
 from .masks import build_sets
-from .reference import Reference
 from .report import Report, ReportRow
 from .spec import FreezeSpec
 
@@ -44,8 +43,7 @@ class Frozen:
         self._target = target
         self._own: Dict[str, ElementSet] = {}
         self._released = False
-        self._eager_reference = Reference()
-        self._session_references: Any = weakref.WeakKeyDictionary()
+        self._references = References(target)
         self._attachments = Attachments(self, target)
         session = self._session(session)
         added = build_sets(spec, target.rows)
@@ -195,12 +193,9 @@ class Frozen:
 
     def _change(self, wanted: Mapping[str, ElementSet], session: Any) -> None:
         added = {address: elements - self._owned(address) for address, elements in wanted.items()}
-        present = self._present([address for address in added if added[address]], session)
+        self._references.take(session, {address: elements for address, elements in added.items() if elements})
         for address, elements in wanted.items():
-            for reference in self._references():
-                reference.drop(address, self._owned(address) - elements)
-            if address in present:
-                self._reference(session).take(address, added[address], present[address])
+            self._references.drop(address, self._owned(address) - elements)
             self._own[address] = elements
             self._target.held[address].own(self, elements)
         self._bring(session)
@@ -312,11 +307,7 @@ class Frozen:
         if self._target.graph is not None:
             session = self._needed(session)
             self._bring(session)
-            self._complete_reference(session)
-            for address, elements in self._unreferenced(session).items():
-                present = self._present([address], session)
-                if address in present:
-                    self._reference(session).take(address, elements, present[address])
+            self._references.take_missing(session, self._own)
         return self
 
     def session_hook(self) -> Any:
@@ -353,18 +344,6 @@ class Frozen:
         for held in self._target.held.values():
             held.bring(session)
 
-    def _present(self, addresses: Sequence[str], session: Any) -> Dict[str, np.ndarray]:
-        """The present values; {} without a session, and nothing for what is not initialised in it."""
-        if self._target.graph is None:
-            return {address: self._target.held[address].read() for address in addresses}
-        found = {}
-        for address in addresses if session is not None else ():
-            try:
-                found[address] = self._target.held[address].read(session)
-            except _compat.tensorflow().errors.FailedPreconditionError:
-                pass  # the reference will be what the first step finds
-        return found
-
     # Proof ------------------------------------------------------------------------------------------------------------
 
     def verify(self, session: Any = None) -> None:
@@ -387,8 +366,8 @@ class Frozen:
         if self._target.graph is not None:
             session = self._needed(session)
             self._check_not_stale(session)
-            self._complete_reference(session)
-            missing = self._unreferenced(session)
+            self._references.take_first(session, self._own)
+            missing = self._references.missing(session, self._own)
             if missing:
                 raise NoReferenceYet(
                     "{}: this session had no values when the elements were frozen, and has run no step since; "
@@ -409,8 +388,7 @@ class Frozen:
         if self._target.graph is not None:
             session = self._needed(session)
         self._bring(session)
-        for address, values in self._present(self._frozen_addresses(), session).items():
-            self._reference(session).take(address, self._own[address], values)
+        self._references.take(session, {address: self._own[address] for address in self._frozen_addresses()})
         self._attachments.see_steps()
         return self
 
@@ -421,7 +399,7 @@ class Frozen:
         notes = []
         if self._target.graph is None or session is not None:
             moved = [one.weight for one in self._moved(session)]
-            unknown = self._unreferenced(session)
+            unknown = self._references.missing(session, self._own)
         else:
             moved, unknown = [], dict(self._own)
             notes.append("no session: pass session= to see what has moved")
@@ -444,27 +422,7 @@ class Frozen:
         return [address for address, elements in self._own.items() if elements]
 
     def _moved(self, session: Any) -> List[Moved]:
-        return self._reference(session).moved(self._present(self._frozen_addresses(), session))
-
-    def _reference(self, session: Any) -> Reference:
-        if session is None:
-            return self._eager_reference
-        return self._session_references.setdefault(session, Reference())
-
-    def _references(self) -> List[Reference]:
-        return [self._eager_reference] + list(self._session_references.values())
-
-    def _unreferenced(self, session: Any) -> Dict[str, ElementSet]:
-        reference = self._reference(session)
-        missing = {address: reference.missing(address, self._own[address]) for address in self._frozen_addresses()}
-        return {address: elements for address, elements in missing.items() if elements}
-
-    def _complete_reference(self, session: Any) -> None:
-        """Take what the first step of a session found for elements that were frozen before it had values."""
-        for address, elements in self._unreferenced(session).items():
-            captured = self._target.held[address].captured(session)
-            if captured is not None:
-                self._reference(session).take_values(address, elements, captured)
+        return self._references.moved(session, self._frozen_addresses())
 
     def _check_not_stale(self, session: Any) -> None:
         for address in self._own:

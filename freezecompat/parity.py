@@ -37,9 +37,9 @@ __all__ = ["APIS", "doctor", "run_parity"]
 
 _LOG_LINES = 12
 
-# For the children only, and only where the user has not set them. oneDNN computes a dense layer as one fused kernel in a
-# graph and as several in eager mode, so that two APIs of one TensorFlow would be tens of ULPs apart, and that far only on
-# this processor. Set TF_ENABLE_ONEDNN_OPTS=1 to compare with it.
+# For the children only, and only where the user has not set them. oneDNN computes a dense layer as one fused kernel in
+# a graph and as several in eager mode, so that two APIs of one TensorFlow would be tens of ULPs apart, and that far
+# only on this processor. Set TF_ENABLE_ONEDNN_OPTS=1 to compare with it.
 _ENVIRONMENT = {"TF_CPP_MIN_LOG_LEVEL": "2", "TF_ENABLE_ONEDNN_OPTS": "0"}
 
 
@@ -48,7 +48,7 @@ def run_parity(
     *,
     apis: Optional[Sequence[str]] = None,
     timeout: Optional[float] = None,
-    progress: Optional[Callable[[str], None]] = None
+    progress: Optional[Callable[[str], None]] = None,
 ) -> Dict[str, Any]:
     """Train an experiment under every API that this interpreter offers and compare the weights.
 
@@ -62,11 +62,11 @@ def run_parity(
         Plain data, ready for JSON:
 
         - "experiment": its name, path, title, optimizer, loss, steps, batch size and tolerance;
-        - "runs": one row per API with "interpreter", "api", "status" ("ran", "unavailable", "failed", "timeout"), "reason",
-          "log" (the last lines of one that failed), "seconds", the versions, and of one that ran "steps", "loss" (of the
-          last step, before its update), "losses", "frozen", "frozen_held", "verify" (what it said, None if silent),
-          "free", "free_moved", and "weights": one row per weight, with its final "values", their "bits" and the freeze
-          "mask". Values that JSON has no number for are "nan", "inf" and "-inf";
+        - "runs": one row per API with "interpreter", "api", "status" ("ran", "unavailable", "failed", "timeout"),
+          "reason", "log" (the last lines of one that failed), "seconds", the versions, and of one that ran "steps",
+          "loss" (of the last step, before its update), "losses", "frozen", "frozen_held", "verify" (what it said, None
+          if silent), "free", "free_moved", and "weights": one row per weight, with its final "values", their "bits" and
+          the freeze "mask". Values that JSON has no number for are "nan", "inf" and "-inf";
         - "pairs": one row per two runs that ran: "first" and "second" (positions in "runs"), "max_ulp", "within" the
           tolerance, and per weight the largest distance of a free element, where it is and both values;
         - "passed": every run that could run ran, held every frozen bit and moved free elements, and every pair is
@@ -236,7 +236,9 @@ def _check_together(runs: List[Dict[str, Any]]) -> None:
 
 def _about(runs: List[Dict[str, Any]], name: str, path: str) -> Dict[str, Any]:
     """What the first run that got so far says of the experiment."""
-    about = dict(name=name, path=path, title=name, optimizer=None, loss=None, steps=None, batch_size=None, tolerance_ulp=0)
+    about = dict(
+        name=name, path=path, title=name, optimizer=None, loss=None, steps=None, batch_size=None, tolerance_ulp=0
+    )
     about.update(next((run["experiment"] for run in runs if run.get("experiment")), {}))
     return about
 

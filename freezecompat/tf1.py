@@ -37,7 +37,7 @@ _TENSORFLOW_DUNDERS = frozenset(
 )
 
 _LEGACY_KERAS = (
-    'or `pip install tf-keras` and set the environment variable TF_USE_LEGACY_KERAS=1 before TensorFlow is imported'
+    "or `pip install tf-keras` and set the environment variable TF_USE_LEGACY_KERAS=1 before TensorFlow is imported"
 )
 
 _GONE = {
@@ -171,7 +171,7 @@ _CHECKED = {"layers": _layers, "nn": _nn}
 
 
 def __getattr__(name: str) -> _Any:
-    # Python asks a module for __path__, __wrapped__ and the like, other tools for _repr_html_ and for marks of their own:
+    # Python asks a module for __path__, __wrapped__ and the like, tools for _repr_html_ and for marks of their own:
     # that must not import TensorFlow.
     of_a_tool = name.startswith("__") or "tensorflow" not in _sys.modules
     if name.startswith("_") and name not in _TENSORFLOW_DUNDERS and of_a_tool:

@@ -9,6 +9,7 @@ FREEZECOMPAT_REQUIRE_TF=1.15. (tox sets it) ends the run where another TensorFlo
 
 import os
 import sys
+import warnings
 
 import pytest
 
@@ -76,9 +77,11 @@ def _block_tf_keras():
 def _tensorflow(required):
     """TensorFlow, which must be there and be the required one."""
     try:
-        import tensorflow as tf
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of Python, about old TensorFlows
+            import tensorflow as tf
     except ImportError as error:
-        raise pytest.UsageError("the tests need TensorFlow {}: {}".format(required or "", error))
+        raise pytest.UsageError("the tests need TensorFlow {}: {}".format(required or "", error)) from error
     if not tf.__version__.startswith(required or ""):
         raise pytest.UsageError("the tests need TensorFlow {}, here is {}".format(required, tf.__version__))
     return tf

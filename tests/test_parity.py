@@ -15,7 +15,7 @@ from freezecompat.exceptions import ArgumentError
 
 KERAS_3 = getattr(tf.keras, "__version__", "2").startswith("3")
 
-EXPERIMENT = '''
+EXPERIMENT = """
 import numpy as np
 
 SPEC = {"a/kernel": [(0, 1)], "b/bias": "all"}
@@ -33,7 +33,7 @@ def initial_weights():
 
 def data():
     return np.arange(10.0).reshape(5, 2) / 10, np.arange(5.0).reshape(5, 1)
-'''
+"""
 
 
 @pytest.fixture
@@ -52,7 +52,7 @@ def final(run):
 
 @pytest.mark.parametrize("name", ["problem-1", "problem-2"])
 def test_both_problems(name, tmp_path):
-    """Every API runs, holds the frozen bits and trains the others; the loop styles of one optimizer agree to the bit."""
+    """Every API holds the frozen bits and trains the others; the loop styles of one optimizer agree to the bit."""
     path = tmp_path / "result.json"
     command = [sys.executable, "-m", "freezecompat", "parity", name, "--json", str(path)]
     done = subprocess.run(command, cwd=str(tmp_path), stdout=subprocess.PIPE, stderr=subprocess.PIPE)
@@ -100,7 +100,7 @@ def test_agrees_with_numpy(write):
         assert weights["a/kernel"][0, 0] == 1.0
         np.testing.assert_allclose(weights["a/kernel"][1, 0], -1 - 0.5 * gradient[1, 0], rtol=1e-5)
         np.testing.assert_allclose(weights["a/bias"], 0.5 - 0.5 * 2 * error.mean(0), rtol=1e-5)
-        np.testing.assert_allclose(run["loss"], (error ** 2).mean(), rtol=1e-5)
+        np.testing.assert_allclose(run["loss"], (error**2).mean(), rtol=1e-5)
 
 
 def test_loss_of_ones_own_and_regularizers(write):
@@ -138,7 +138,9 @@ def test_asked_for_an_optimizer_that_it_lacks(write):
         pytest.param("SPEC = {'a/kernel': (0, 9)}", "SPEC does not fit the model", id="index"),
         pytest.param("initial_weights = lambda: [np.zeros(3)]", "initial_weights", id="weights"),
         pytest.param("build = lambda keras: 3", r"build\(keras\) returned 3", id="no-model"),
-        pytest.param("build = lambda keras: keras.layers.Dens(3)", r"build\(keras\) raised AttributeError", id="raises"),
+        pytest.param(
+            "build = lambda keras: keras.layers.Dens(3)", r"build\(keras\) raised AttributeError", id="raises"
+        ),
     ],
 )
 @pytest.mark.parametrize("api", ["tf1-eager", "tf1-graph"])

@@ -6,7 +6,6 @@ from typing import Any, Dict, List, Optional, Tuple
 from .. import _compat
 from ..exceptions import ArgumentError, NotAnOptimizer
 from .base import Adapter, adapter_of
-from .held import held_weight
 from .keras import Keras3Optimizer, KerasOptimizer, ModelHooks
 from .targets import Target
 from .tf1 import TrainOptimizer

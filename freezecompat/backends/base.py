@@ -4,7 +4,6 @@ No class is touched: a hook is a callable object in the `__dict__` of one instan
 class, and `uninstall` takes it away again.
 """
 
-import weakref
 from typing import Any, Callable, Dict, Iterable, List, Optional, Sequence, Tuple
 
 import numpy as np
@@ -119,8 +118,10 @@ class Adapter:
         """Steps that the optimizer has taken (0 where it keeps no count), and steps that passed through the hook."""
         if not self.counts_steps():
             return 0, 0
+        variable = _compat.step_variable(self.optimizer)
+        if variable is not None and _compat.graph_of(variable) is not None:
+            return 0, 0
         with _compat.init_scope():
-            variable = _compat.step_variable(self.optimizer)
             return 0 if variable is None else int(variable.numpy()), self.count.read()
 
     def counts_steps(self) -> bool:

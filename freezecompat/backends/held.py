@@ -81,7 +81,10 @@ class HeldWeight:
                 changed = changed | elements
         return changed
 
-    built = False  # True once ops of a TF1 graph read the mask, so that a change is a state of each session
+    @property
+    def built(self) -> bool:
+        """True once ops of a TF1 graph read the mask, so that a change is a state of each session."""
+        return False
 
     # The phases: ops in whatever is being built or run now ------------------------------------------------------------
 
@@ -258,7 +261,7 @@ class GraphWeight(HeldWeight):
         self.reached_updates |= names
 
     @property
-    def built(self) -> bool:  # type: ignore[override]
+    def built(self) -> bool:
         return self._mask is not None
 
     def stale(self, session: Any) -> bool:

@@ -2,7 +2,6 @@
 
 from typing import Any, Callable, Dict, Iterable, List
 
-from .. import _compat
 from .base import Adapter, Hook
 
 

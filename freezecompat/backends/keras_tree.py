@@ -57,8 +57,8 @@ def _class_names(layer: Any) -> List[str]:
 def _is_unnamed_cell(layer: Any, child: Any) -> bool:
     if not {"RNN", "StackedRNNCells"} & set(_class_names(layer)):
         return False
-    snake = re.sub("([a-z0-9])([A-Z])", r"\1_\2", re.sub("(.)([A-Z][a-z]+)", r"\1_\2", type(child).__name__)).lower()
-    return re.match(re.escape(snake) + r"(_\d+)?$", child.name) is not None
+    # An automatic name is the class' name in snake case, and a number: the Kerases disagree on where the "_" go.
+    return re.match(type(child).__name__.lower() + r"\d*$", child.name.replace("_", "")) is not None
 
 
 def _role(layer: Any, variable: Any) -> str:

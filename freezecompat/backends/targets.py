@@ -1,7 +1,7 @@
 """From what a user calls a target to `Weight` rows, each with the state of its variable."""
 
 import collections.abc
-from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Tuple
+from typing import Any, Dict, List, NamedTuple, Sequence, Tuple
 
 from .. import _compat
 from ..exceptions import ArgumentError, UnbuiltModel
@@ -109,8 +109,6 @@ def _of_variables(variables: Any) -> Target:
         if not _compat.is_variable(variable):
             raise ArgumentError("a list target holds variables, this one has {!r}".format(variable))
     variables = _unique(variables)
-    if not variables:
-        raise ArgumentError("the target has no variables")
     names = [_plain_name(variable) for variable in variables]
     trainable, ordinals = _numbered(variables)
     entries = []
@@ -129,6 +127,8 @@ def _numbered(variables: Sequence[Any]) -> Tuple[set, Dict[int, int]]:
 
 
 def _target(entries: List[Tuple[Any, ...]], trainable: set, ordinals: Dict[int, int], model: Any) -> Target:
+    if not entries:
+        raise ArgumentError("the target has no variables")
     rows, held = [], {}
     for address, variable, aliases, layer, role, unit_axis in entries:
         backend = _compat.backend_variable(variable)

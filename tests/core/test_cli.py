@@ -12,7 +12,14 @@ from freezecompat import cli
 
 RESULT = {
     "freezecompat": 1,
-    "experiment": {"title": "A title", "optimizer": "sgd()", "loss": "mse", "steps": 1, "batch_size": 1, "tolerance_ulp": 0},
+    "experiment": {
+        "title": "A title",
+        "optimizer": "sgd()",
+        "loss": "mse",
+        "steps": 1,
+        "batch_size": 1,
+        "tolerance_ulp": 0,
+    },
     "runs": [],
     "pairs": [],
     "passed": True,

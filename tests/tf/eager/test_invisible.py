@@ -75,6 +75,7 @@ def test_no_class_is_touched(kit):
 def random_run(kit, attach, seed=7):
     """50 steps with dropout and shuffling, from one seed: all that came out."""
     keras = kit.keras
+    keras.backend.clear_session()  # TF 1.15 numbers the names of weights
     np.random.seed(seed)
     v1.set_random_seed(seed)
     if hasattr(keras.utils, "set_random_seed"):
@@ -124,11 +125,9 @@ def test_an_empty_freeze_changes_nothing(kit, attach):
     plain, attached = random_run(kit, None), random_run(kit, attach)
     names = [entry[:-1] for entry in flat(plain)]
     assert names == [entry[:-1] for entry in flat(attached)]
-    different = [name for name, a, b in zip(names, flat(plain), flat(attached)) if a != b and name[0] != "names"]
+    different = [name for name, a, b in zip(names, flat(plain), flat(attached)) if a != b]
     assert different == []
     assert len(plain["optimizer"]) >= 9
-    stripped = [[name.rstrip("0123456789:_") for name in found["names"]] for found in (plain, attached)]
-    assert stripped[0] == stripped[1]
 
 
 def test_a_random_run_depends_on_its_seed_alone(kit):
