@@ -93,6 +93,19 @@ def true_indices(condition: Any) -> Any:
     return tensorflow().reshape(where(condition=condition), [-1])
 
 
+def bits(values: Any) -> Any:
+    """The same bytes as integers: nan equals itself there, and -0.0 differs from 0.0."""
+    tf = tensorflow()
+    integer = {1: tf.int8, 2: tf.int16, 4: tf.int32}.get(values.dtype.size, tf.int64)
+    return tf.bitcast(values, integer)
+
+
+def can_write_in_cond(variable: Any) -> bool:
+    """False for a reference variable under the control flow of TF 2, whose branches are functions that get its value."""
+    functional = getattr(v1(), "control_flow_v2_enabled", lambda: False)  # TF 1.13 and 1.14 lack the question
+    return hasattr(variable, "handle") or not functional()
+
+
 def flatten(structure: Any) -> List[Any]:
     """The leaves of nested lists and dicts, as TensorFlow orders them."""
     return tensorflow().nest.flatten(structure)

@@ -49,12 +49,18 @@ class _Training:
         rows = self.experiment.rows(step)
         return [self.x[rows], self.y[rows]]
 
-    def model(self) -> Any:
+    def model(self, placeholder: Any = None) -> Any:
         """A model with weights."""
         model = attempt("build(keras)", self.experiment.build, self.keras)
         if not hasattr(model, "set_weights"):
             raise ArgumentError("build(keras) returned {!r}, it must return a model".format(model))
-        if not getattr(model, "built", True) or not _has_weights(model):
+        if _has_weights(model):
+            return model
+        if placeholder is not None:
+            model(placeholder)
+        elif self.tf.executing_eagerly():
+            model(self.tf.convert_to_tensor(self.x[:1]))
+        else:  # fit in TF 1.15's graph mode would train on what a model of one's own class was called on
             model.build((None,) + self.x.shape[1:])
         return model
 
@@ -127,6 +133,15 @@ def _load(variables: List[Any], arrays: List[np.ndarray], session: Any) -> None:
         backend.load(array.astype(_compat.dtype_name(backend)), session)
 
 
+def _assignments(operations: List[Any], model: Any) -> List[Any]:
+    """The ops that assign to weights, such as BatchNorm's to its moving statistics.
+
+    Keras 2 lists them in `model.updates`, with those of its own placeholders; Keras 3 lists them nowhere.
+    """
+    weights = [_compat.backend_variable(variable).op for variable in model.weights]
+    return [op for op in operations if op.type.startswith("Assign") and any(op.inputs[0].op is w for w in weights)]
+
+
 # The APIs ------------------------------------------------------------------------------------------------------------
 
 
@@ -157,8 +172,10 @@ def _tf1_graph(experiment: Experiment, tf: Any) -> Trained:
     training = _Training(experiment, tf, v1.keras)
     x, y = (v1.placeholder(array.dtype, (None,) + array.shape[1:]) for array in (training.x, training.y))
     with v1.Session() as session:
-        model = training.model()
+        model = training.model(x)
+        built = len(session.graph.get_operations())
         loss = training.loss(model, x, y)
+        updates = _assignments(session.graph.get_operations()[built:], model)
         global_step = v1.train.get_or_create_global_step()
         session.run(v1.global_variables_initializer())
         training.set_weights(model, session)
@@ -167,7 +184,7 @@ def _tf1_graph(experiment: Experiment, tf: Any) -> Trained:
         frozen = training.freeze(model, optimizer=optimizer, session=session)
         known = {id(variable) for variable in v1.global_variables()}
         step_op = optimizer.minimize(loss, global_step=global_step, var_list=model.trainable_variables)
-        step_op = tf.group(step_op, *getattr(model, "updates", ()))  # BatchNorm's moving statistics
+        step_op = tf.group(step_op, *updates)
         session.run(v1.variables_initializer([v for v in v1.global_variables() if id(v) not in known]))
         losses = []
         for step in range(experiment.steps):

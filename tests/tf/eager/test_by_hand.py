@@ -25,7 +25,7 @@ def gradients_of(model):
 
 
 def test_not_attached_says_so_and_attach_later_acts(kit):
-    """No optimizer yet: repr and report() say NOT ATTACHED, verify() raises NotAttached; attach() holds from then on."""
+    """No optimizer yet: repr and report() say NOT ATTACHED, verify() raises; attach() holds from then on."""
     model, optimizer = kit.model(), kit.adam()
     frozen = fc.freeze(model, SPEC)
     assert "NOT ATTACHED" in repr(frozen) and "NOT ATTACHED" in str(frozen.report())
@@ -232,7 +232,7 @@ def test_gradients_in_the_wrong_container_are_refused(kit, container):
 
 
 def test_none_target_in_eager_mode_says_what_to_pass(kit):
-    """target=None means a TF1 graph's variables: in eager mode a ValueError that says to pass the model or variables."""
+    """target=None means a TF1 graph's variables: in eager mode a ValueError that says what to pass."""
     with pytest.raises(ValueError, match="pass the model or"):
         fc.freeze(None, SPEC, optimizer=kit.adam())
     with pytest.raises(ValueError, match="optimizer|pass the model"):

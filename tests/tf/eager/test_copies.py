@@ -1,4 +1,4 @@
-"""Copies of a frozen model or optimizer: they work where they work without us, and come out unfrozen and independent."""
+"""Copies of a frozen model or optimizer work where they work without us, and come out unfrozen and independent."""
 
 import copy
 import os
@@ -87,18 +87,19 @@ def works(action):
 
 
 def test_each_way_of_copying_a_model(kit, tmp_path):
-    """Where a copy works without us it works frozen; it holds the values, trains all elements, and leaves the original."""
+    """A copy works where it works without us; it has the values, trains all elements, and leaves the original alone."""
     worked = []
     for copying in MODEL_COPIES:
-        plain, error = works(lambda: copying(kit, trained(kit), os.path.join(str(tmp_path), "plain" + copying.__name__)))
+        plain_path, path = (os.path.join(str(tmp_path), how + copying.__name__) for how in ("plain", "frozen"))
+        plain, error = works(lambda: copying(kit, trained(kit), plain_path))
         model = trained(kit)
         frozen = fc.freeze(model, SPEC)
         if error is not None:
             with pytest.raises(Exception):
-                copying(kit, model, os.path.join(str(tmp_path), "frozen" + copying.__name__))
+                copying(kit, model, path)
             continue
         worked.append(copying.__name__)
-        copied = copying(kit, model, os.path.join(str(tmp_path), "frozen" + copying.__name__))
+        copied = copying(kit, model, path)
         assert not [name for name, value in vars(copied).items() if "freezecompat" in type(value).__module__]
         kept = values(model)
         for one, other in zip(kept, values(copied)):

@@ -1,4 +1,4 @@
-"""The held value: what the element holds when a step begins, set by whom it may; and the slots of what is frozen or thawed."""
+"""The held value: what the element holds when a step begins; and the slots of what is frozen or thawed."""
 
 import os
 
@@ -144,7 +144,7 @@ def test_a_nan_gradient_of_a_frozen_element_harms_nothing(kit):
 
 
 def optimizers_with_slots():
-    found = {"tf.train-momentum": runtimes.v1_optimizers()["momentum"], "tf.train-adam": runtimes.v1_optimizers()["adam"]}
+    found = {"tf.train-" + name: runtimes.v1_optimizers()[name] for name in ("momentum", "adam")}
     for name, kit in KITS.items():
         for optimizer, make in runtimes.keras_optimizers(kit.module).items():
             if optimizer != "sgd":
@@ -232,6 +232,22 @@ def test_slots_at_attach_and_release_are_fresh(make_optimizer):
     frozen = fc.freeze([weight], {"#0": ELEMENT}, optimizer=optimizer)
     for act in (lambda: None, frozen.release):
         act()
+        for slot in slots_in(optimizer, weight):
+            assert slot[ELEMENT].tobytes() == np.zeros(2, "f4").tobytes()
+            assert (slot != 0)[~ELEMENT].all()
+
+
+def test_slots_of_an_optimizer_that_is_attached_later_are_fresh(make_optimizer):
+    """attach() and detach() of a warm optimizer while elements are frozen: both leave their slot entries fresh."""
+    weight = tf.Variable(np.array([[0.5, -0.5], [1.0, 2.0], [-1.0, 0.25]], "f4"))
+    optimizer = make_optimizer()
+    gradient = tf.constant(np.array([[1.0, 2.0], [3.0, -1.0], [0.5, 1.0]], "f4"))
+    for _ in range(2):
+        optimizer.apply_gradients([(gradient, weight)])
+    frozen = fc.freeze([weight], {"#0": ELEMENT})
+    assert all((slot != 0).all() for slot in slots_in(optimizer, weight))
+    for act in (frozen.attach, frozen.detach):
+        act(optimizer)
         for slot in slots_in(optimizer, weight):
             assert slot[ELEMENT].tobytes() == np.zeros(2, "f4").tobytes()
             assert (slot != 0)[~ELEMENT].all()

@@ -26,12 +26,14 @@ def test_importing_the_package_imports_no_framework():
     """`import freezecompat` imports no TensorFlow, Keras, matplotlib or rich, and sets no environment variable."""
     code = (
         "import os, sys; before = dict(os.environ); import freezecompat; "
-        "found = {name.split('.')[0] for name in sys.modules} & {'tensorflow', 'keras', 'tf_keras', 'matplotlib', 'rich'}; "
+        "found = {name.split('.')[0] for name in sys.modules}; "
+        "found &= {'tensorflow', 'keras', 'tf_keras', 'matplotlib', 'rich'}; "
         "assert not found, found; assert dict(os.environ) == before; print('clean')"
     )
     root = os.path.dirname(os.path.dirname(fc.__file__))
+    environment = dict(os.environ, PYTHONPATH=root)
     result = subprocess.run(
-        [sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=dict(os.environ, PYTHONPATH=root)
+        [sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment
     )
     assert result.stdout.decode().strip() == "clean", result.stderr.decode()
 
@@ -151,7 +153,7 @@ def listing(model):
 
 
 def test_lists_and_names_are_untouched(kit):
-    """Weights, names, order, trainable flags and optimizer variables: the same objects while frozen and after release."""
+    """Weights, names, order, flags and optimizer variables: the same objects while frozen and after release."""
     model = kit.compiled()
     fit(model)
     before = listing(model)
@@ -276,7 +278,8 @@ def trained(kit, how):
 @pytest.mark.parametrize("save", SAVES)
 def test_files_are_as_without_us(kit, save, tmp_path):
     """Names, order and bytes of what is saved are the same plain, frozen and released."""
-    contents = {how: save(trained(kit, how), os.path.join(str(tmp_path), how)) for how in ("plain", "frozen", "released")}
+    ways = ["plain", "frozen", "released"]
+    contents = {how: save(trained(kit, how), os.path.join(str(tmp_path), how)) for how in ways}
     assert len(repr(contents["plain"])) > 200
     assert contents["frozen"] == contents["plain"]
     assert contents["released"] == contents["plain"]

@@ -157,6 +157,7 @@ def test_a_frozen_of_an_explicit_optimizer_stays_live_too(kit):
     variable, optimizer = tf.Variable([1.0, 2.0, 3.0]), kit.adam()
     fc.freeze([variable], {"#0": [1]}, optimizer=optimizer)
     gc.collect()
+    fc.freeze([variable], {"#0": [0]}, optimizer=optimizer).release()  # the union is made anew
     for _ in range(2):
         optimizer.apply_gradients([(tf.ones(3), variable)])
     assert (variable.numpy() != [1, 2, 3]).tolist() == [True, False, True]
@@ -185,7 +186,7 @@ ORDERS = list(itertools.permutations(range(3)))
 
 @pytest.mark.parametrize("order", ORDERS, ids=["".join(map(str, order)) for order in ORDERS])
 def test_released_in_any_order_without_a_trace(kit, order):
-    """Three Frozens on one model and optimizer: after the last release both have the attributes that they had before."""
+    """Three Frozens on one model and optimizer: after the last release both have the attributes of before."""
     model = kit.compiled()
     fit(model)
     optimizer = model.optimizer

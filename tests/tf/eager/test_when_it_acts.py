@@ -119,7 +119,11 @@ def test_compile_later_and_a_hand_written_loop(keras_kit, traced):
     model = keras_kit.model()
     frozen = fc.freeze(model, SPEC)
     model.compile(optimizer=keras_kit.adam(), loss="mse")
-    step = tf.function(lambda: tape_step(model, model.optimizer)) if traced else lambda: tape_step(model, model.optimizer)
+
+    def one_step():
+        tape_step(model, model.optimizer)
+
+    step = tf.function(one_step) if traced else one_step
     before = values(model)
     for _ in range(3):
         step()
@@ -341,7 +345,7 @@ def test_metrics_and_history_are_kept(kit):
     thawed = histories(lambda model: fc.freeze(model, SPEC).release())
     assert set(plain[0]) >= {"loss"} and len(plain[0]) >= 2
     assert attached == plain
-    # A freeze and release between the fits sets the slots of those elements back: only keys and the first fit are equal.
+    # A freeze and release between the fits sets slots back: only keys and the first fit are equal.
     assert thawed[0] == plain[0] and set(thawed[1]) == set(plain[1])
 
 

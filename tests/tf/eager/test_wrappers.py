@@ -1,4 +1,4 @@
-"""Loss scaling: the gradient is selected at the outermost optimizer, so that a frozen NaN neither skips a step nor halves the scale."""
+"""Loss scaling: gradients are selected at the outermost optimizer, so that a frozen NaN skips no step."""
 
 import numpy as np
 import pytest
@@ -27,7 +27,8 @@ def wrappers():
         experimental = getattr(mixed, "experimental", None)  # TF 1.15
         make = getattr(experimental, "LossScaleOptimizer", None)
         if make is not None:
-            found[name] = kit, lambda inner, make=make: make(inner, tf.compat.v1.train.experimental.DynamicLossScale(SCALE))
+            scale = tf.compat.v1.train.experimental.DynamicLossScale
+            found[name] = kit, lambda inner, make=make, scale=scale: make(inner, scale(SCALE))
     return found
 
 
@@ -69,6 +70,8 @@ def test_a_compiled_loss_scale_optimizer(wrapper, given, when):
     frozen = fc.freeze(model, SPEC, optimizer=optimizer)
     if when == "freeze first":
         model.compile(optimizer=outer, loss="mse")
+    if when == "compile first":
+        assert frozen.report().attached_to == (type(outer).__name__,)
     before = values(model)
     fit(model)
     assert_held_and_free_moved(before, values(model), MASKS)
@@ -91,7 +94,7 @@ GRADIENTS = [np.full(array.shape, k + 1.0, "f4") for k, array in enumerate(kits.
 @pytest.mark.parametrize("given", ["outer", "inner of the compiled"])
 @pytest.mark.parametrize("bad", [np.nan, np.inf, 3e38], ids=["nan", "inf", "huge"])
 def test_a_frozen_bad_gradient_skips_no_step(wrapper, given, bad):
-    """NaN in a frozen element's gradient: the step is taken, the scale stays, free elements are as with a gradient of 0."""
+    """NaN in a frozen gradient: the step is taken, the scale stays, free elements are as with a gradient of 0."""
     kit, wrap = wrapper
     mask = MASKS["hidden/kernel"]
     found = []

@@ -27,11 +27,11 @@ def second_session(program):
     return session
 
 
-# A second session ------------------------------------------------------------------------------------------------------
+# A second session -----------------------------------------------------------------------------------------------------
 
 
 def test_a_second_session_is_stale_until_sync(kind):
-    """Frozen in the first session: verify() raises StaleSession in a second one, sync() brings it, and it holds there."""
+    """Frozen in the first session: a second one is stale, for report() too, until sync() tells it; then it holds there."""
     program, frozen = graph_kit.frozen_program(kind)
     graph_kit.train(program, range(2))
     frozen.freeze(MASKS, session=program.session)
@@ -133,7 +133,7 @@ def test_release_in_a_session_after_one_without():
     graph_kit.assert_held_and_free_moved(before, program.values(), {})
 
 
-# Which session ---------------------------------------------------------------------------------------------------------
+# Which session --------------------------------------------------------------------------------------------------------
 
 
 def test_freeze_of_a_built_graph_needs_a_session():
@@ -209,7 +209,7 @@ def test_without_a_target_the_graphs_trainable_variables():
 
 
 def test_a_closed_session_is_no_obstacle():
-    """After its session is closed, the Frozen can be thawed and released without one, and the closed one is an error."""
+    """After its session is closed the Frozen can be thawed and released without it; the closed one itself is an error."""
     program, frozen = graph_kit.frozen_program(spec=MASKS)
     graph_kit.train(program, range(2))
     program.session.close()
@@ -241,7 +241,7 @@ def test_leaving_the_with_block_never_hides_the_bodys_error():
     assert not vars(program.optimizer).get("apply_gradients")
 
 
-# Reference -------------------------------------------------------------------------------------------------------------
+# Reference ------------------------------------------------------------------------------------------------------------
 
 
 def test_the_reference_is_what_the_first_step_finds(kind):
@@ -321,7 +321,7 @@ def test_a_reference_elsewhere_is_a_sessions_own():
     frozen.verify(second)
 
 
-# Values set while frozen -----------------------------------------------------------------------------------------------
+# Values set while frozen ----------------------------------------------------------------------------------------------
 
 
 def test_a_value_assigned_in_a_session_is_held(kind):
@@ -375,7 +375,7 @@ def test_a_checkpoint_restored_into_a_second_session(tmp_path):
     frozen.verify(program.session)
 
 
-# A graph that is built already -----------------------------------------------------------------------------------------
+# A graph that is built already ----------------------------------------------------------------------------------------
 
 
 def test_an_update_by_an_unattached_optimizer_refuses_the_freeze(kind):
@@ -440,7 +440,7 @@ def test_an_optimizer_of_a_released_frozen_is_used_again(kind):
         assert not slot[mask].any() and slot[~mask].all()
 
 
-# MonitoredTrainingSession ----------------------------------------------------------------------------------------------
+# MonitoredTrainingSession ---------------------------------------------------------------------------------------------
 
 
 class _Steps(v1.train.SessionRunHook):
@@ -488,7 +488,9 @@ def _assert_all_steps(seen, masks=MASKS):
     for before, after in zip(seen, seen[1:]):
         for name, mask in masks.items():
             assert after[name][mask].tobytes() == before[name][mask].tobytes(), name
-        assert all((after[n] != before[n])[~masks.get(n, np.zeros_like(after[n], bool))].all() for n in ("kernel", "mix"))
+        for name in ("kernel", "mix"):
+            free = ~masks.get(name, np.zeros(after[name].shape, bool))
+            assert (after[name] != before[name])[free].all(), name
     graph_kit.assert_held_and_free_moved(seen[0], seen[-1], masks)
 
 

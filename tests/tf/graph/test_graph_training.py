@@ -83,7 +83,7 @@ def test_random_ops_built_after_freeze_draw_what_they_draw_without():
 
 
 def test_exact_and_the_oracle_in_200_of_200_steps(kind):
-    """Frozen under a warm Adam: in every one of 200 steps all elements have the oracle's bytes, the free ones moving."""
+    """Frozen under a warm Adam: in each of 200 steps all elements have the oracle's bytes, and the free ones move."""
     program, frozen = graph_kit.frozen_program(kind)
     oracle = kind(graph_kit.adam(), oracle=True)
     graph_kit.train_beside(program, oracle, range(5), {})
@@ -168,12 +168,8 @@ def _trained(freeze, directory):
         if freeze:
             fc.freeze(program.target, fc.FreezeSpec.empty(), optimizer=program.optimizer)
         program.finish()
-        names = [
-            [one.name for one in v1.get_collection(key)]
-            for key in sorted(k for k in v1.get_default_graph().get_all_collection_keys() if k != "cond_context")
-            if all(hasattr(one, "name") for one in v1.get_collection(key))
-        ]
-        keys = sorted(k for k in v1.get_default_graph().get_all_collection_keys() if "cond" not in k and "while" not in k)
+        keys = sorted(set(v1.get_default_graph().get_all_collection_keys()) - {"cond_context"})
+        names = [[one.name for one in v1.get_collection(key)] for key in keys]
         saver = v1.train.Saver()
         graph_kit.train(program, range(3))
         path = saver.save(program.session, str(directory / "model"), write_meta_graph=False)
@@ -183,7 +179,7 @@ def _trained(freeze, directory):
 
 
 def test_collections_and_checkpoint_are_those_without_us(tmp_path):
-    """A plain initializer is enough; variable collections, checkpoint names and bytes are the same as without a freeze."""
+    """A plain initializer is enough; variable collections, checkpoint names and bytes are those without a freeze."""
     (tmp_path / "with").mkdir()
     (tmp_path / "without").mkdir()
     assert _trained(True, tmp_path / "with") == _trained(False, tmp_path / "without")
@@ -232,7 +228,8 @@ def test_a_global_norm_clipped_by_hand_counts_free_elements_only(cls, optimizer)
 class _TfGradients(programs.Graph):
     def minimize(self):
         variables = list(self.weights.variables.values())
-        return self.optimizer.apply_gradients(list(zip(v1.gradients(self.loss, variables), variables)), self.global_step)
+        gradients = v1.gradients(self.loss, variables)
+        return self.optimizer.apply_gradients(list(zip(gradients, variables)), self.global_step)
 
 
 def test_tf_gradients_and_apply_gradients():
@@ -387,6 +384,22 @@ def test_two_train_ops_in_one_run_do_not_lose_each_others_updates():
     expected = [np.full(1000, -199.0, "f4") for _ in range(2)]
     expected[0][0] = expected[1][1] = 1.0
     assert [one.tobytes() for one in after] == [one.tobytes() for one in expected]
+
+
+def test_two_train_ops_on_one_variable_in_one_run():
+    """Two optimizers step one weight in the same Session.run: no free update is lost, as none is without a freeze."""
+    size = 100000
+    weight = v1.Variable(np.zeros(size, "f4"), use_resource=True, name="w")
+    optimizers = [v1.train.GradientDescentOptimizer(1.0) for _ in range(2)]
+    frozen = fc.freeze([weight], {"w": (0,)}, optimizer=optimizers)
+    ops = [optimizer.apply_gradients([(tf.ones([size]), weight)]) for optimizer in optimizers]
+    with v1.Session() as session:
+        session.run(v1.global_variables_initializer())
+        for _ in range(200):
+            session.run(ops)
+        after = session.run(weight)
+        frozen.verify()
+    assert after[0] == 0 and (after[1:] == -400).all()
 
 
 SLOTTED = {
