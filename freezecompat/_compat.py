@@ -260,7 +260,8 @@ def forget_train_step(model: Any) -> List[Any]:
         return []
     remake = getattr(model, "make_train_function", None)
     if remake is not None and "_make_train_function" not in dir(model):
-        remake(force=True)
+        model.train_function = None  # what remake(force=True) does, which TF 2.2 to 2.4 and a user's own lack
+        remake()
         return []
     left_behind = train_step_ops(model)
     model.train_function = None  # TF 1.15, 2.0, and graph mode on TF 2: made at the next fit or train_on_batch

@@ -2,6 +2,7 @@
 
 import difflib
 import importlib.util
+import numbers
 import os
 import sys
 from typing import Any, Callable, Dict, List, NamedTuple, Optional, Tuple, Union
@@ -148,9 +149,9 @@ def _checked(path: str, defined: _Definitions) -> Experiment:
     optimizer = defined.get("OPTIMIZER", dict, 'a dict such as {"name": "adam", "learning_rate": 0.01}')
     _parity_optimizers.check(optimizer)
     x, y = _rows(defined.call("data"))
-    batch_size = defined.get("BATCH_SIZE", int, "a whole number of rows", len(x))
-    steps = defined.get("STEPS", int, "a whole number of steps")
-    tolerance = defined.get("TOLERANCE_ULP", int, "a whole number of ULPs")
+    batch_size = defined.get("BATCH_SIZE", numbers.Integral, "a whole number of rows", len(x))
+    steps = defined.get("STEPS", numbers.Integral, "a whole number of steps")
+    tolerance = defined.get("TOLERANCE_ULP", numbers.Integral, "a whole number of ULPs")
     for name, value, least in (("BATCH_SIZE", batch_size, 1), ("STEPS", steps, 1), ("TOLERANCE_ULP", tolerance, 0)):
         if value < least:
             raise ArgumentError("{} is {}, it must be at least {}".format(name, value, least))
@@ -167,9 +168,9 @@ def _checked(path: str, defined: _Definitions) -> Experiment:
         loss=_loss(
             defined.get("LOSS", object, "the name of a loss, or a function of TensorFlow, y and the prediction")
         ),
-        steps=steps,
-        batch_size=batch_size,
-        tolerance_ulp=tolerance,
+        steps=int(steps),
+        batch_size=int(batch_size),
+        tolerance_ulp=int(tolerance),
     )
 
 

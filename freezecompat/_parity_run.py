@@ -22,6 +22,7 @@ APIS = ("tf1-eager", "tf1-graph", "keras-fit", "keras-loop")
 #: Runs this package from its folder, without a look at what the other interpreter has installed under its name.
 START = """
 import importlib.util, sys
+sys.path[:] = filter(None, sys.path)  # not the working folder: a script would not import from there either
 folder = sys.argv.pop(1)
 init = folder + "/__init__.py"
 spec = importlib.util.spec_from_file_location("freezecompat", init, submodule_search_locations=[folder])
@@ -131,7 +132,9 @@ def _run(found: Dict[str, Any], result: str, api: str, path: str) -> None:
     except ArgumentError as error:
         raise ArgumentError("experiment {}: {}".format(path, error)) from error
     found.update(status="ran", reason=None, losses=[float(loss) for loss in trained.losses], verify=trained.moved)
-    found["ordinals"] = {"#{}".format(row.ordinal): row.address for row in trained.rows if row.ordinal is not None}
+    ordinals = {"#{}".format(row.ordinal): row.address for row in trained.rows if row.ordinal is not None}
+    used = {rule.address for rule in experiment.spec.rules if isinstance(rule.address, str)}
+    found["ordinals"] = {ordinal: address for ordinal, address in ordinals.items() if ordinal in used}
     found["weights"], arrays = [], {}
     for k, (row, initial, final) in enumerate(zip(trained.rows, trained.initial, trained.final)):
         mask = trained.masks.get(row.address, np.zeros(initial.shape, bool))

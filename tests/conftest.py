@@ -11,7 +11,12 @@ import os
 import sys
 import warnings
 
+import hypothesis
 import pytest
+
+# A slow or busy machine is no failure.
+hypothesis.settings.register_profile("freezecompat", deadline=None)
+hypothesis.settings.load_profile("freezecompat")
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 MODES = ("eager", "graph")

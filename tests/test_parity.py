@@ -1,7 +1,6 @@
 """`freezecompat parity` trains for real: both problems, and experiments of one's own."""
 
 import json
-import os
 import subprocess
 import sys
 
@@ -12,8 +11,6 @@ import tensorflow as tf
 import freezecompat.parity as parity
 from freezecompat._ulp import different_bits
 from freezecompat.exceptions import ArgumentError
-
-KERAS_3 = getattr(tf.keras, "__version__", "2").startswith("3")
 
 EXPERIMENT = """
 import numpy as np
@@ -217,6 +214,12 @@ def test_doctor():
     assert found["tensorflow"] == tf.__version__ == found["backend"]["tensorflow"]
     assert found["apis"] == dict.fromkeys(parity.APIS)
     assert found["interpreter"] == sys.executable
-    if KERAS_3:
-        blocked = os.environ.get("FREEZECOMPAT_BLOCK_TF_KERAS") == "1"
-        assert (found["tf_keras"] is None) == blocked
+    assert found["tf_keras"] == tf_keras_version()
+
+
+def tf_keras_version():
+    try:
+        import tf_keras
+    except ImportError:
+        return None
+    return tf_keras.__version__
