@@ -1,6 +1,6 @@
 """Updates that no optimizer makes: hand-written ones, around which the held values are kept."""
 
-from typing import Any, Iterable, List
+from typing import Any, Iterable
 
 from .. import _compat
 from ..exceptions import ArgumentError, GraphAlreadyBuilt
@@ -28,25 +28,35 @@ def hold_after(train_op: Any, weights: Iterable[GraphWeight]) -> Any:
             first = held.keep_first(snapshot)
             for op in ops:
                 op._add_control_inputs([snapshot.op, getattr(first, "op", first)])
-            held.ignore_updates({op.name for op in ops})
-            snapshots.append((held, snapshot))
+            snapshots.append((held, snapshot, {op.name for op in ops}))
         if not snapshots:
             raise ArgumentError(
                 "hold_after: {} writes none of the target's weights; pass the op that runs the update".format(operation.name)
             )
-        _check_not_run(graph, [held for held, _ in snapshots])
+        _check_not_run(graph, snapshots[0][0])
+        for held, _, reached in snapshots:
+            held.ignore_updates(reached)
         with _compat.control_dependencies([operation]):
-            return tf.group(*[held.put_back(snapshot) for held, snapshot in snapshots])
+            return tf.group(*[held.put_back(snapshot) for held, snapshot, _ in snapshots])
 
 
-def _check_not_run(graph: Any, weights: List[GraphWeight]) -> None:
-    # TensorFlow keeps no record of a run that Python could read. A session in which a weight has a value has run its
-    # initializer at least; asked only now, since the question itself is a run.
+def _check_not_run(graph: Any, held: GraphWeight) -> None:
+    # TensorFlow keeps no record of a run that Python could read. So it is tried: an edge is added to an op that no step
+    # runs, and a session that has run before ignores that edge too. (This is a run: a next hold_after finds it.)
     v1 = _compat.v1()
-    initialised = [v1.is_variable_initialized(held.variable) for held in weights]
+    probe = v1.Variable(False, trainable=False, collections=[], use_resource=True, name="freezecompat/run_before")
+    seen, no_step = probe.is_initialized(), _initial_op(held)
+    no_step._add_control_inputs([probe.initializer])
     for session in _compat.live_sessions(graph):
-        if any(session.run(initialised)):
+        session.run(no_step)
+        if not session.run(seen):
             raise GraphAlreadyBuilt(
                 "hold_after must be called before the graph's first Session.run: a session that has run keeps the old "
-                "order of the update ops, in silence. Call it right after building train_op."
+                "order of the update ops, in silence. Call it right after building train_op, and make the session then."
             )
+
+
+def _initial_op(held: GraphWeight) -> Any:
+    """A constant that only the initializer of a weight needs, or else the op of the weight itself."""
+    constants = [op for op in _compat.ancestors(held.variable.initializer) if op.type == "Const"]
+    return constants[0] if constants else held.source

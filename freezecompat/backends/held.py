@@ -320,9 +320,16 @@ def graph_updates(weights: Sequence[HeldWeight]) -> Dict[GraphWeight, Set[str]]:
     return {held: {op.name for op in held.updates(by_source)} for held in in_graph}
 
 
-_weights = WeakTable()
+_eager_weights = WeakTable()
 
 
 def held_weight(variable: Any) -> HeldWeight:
     """The state of a variable (a TensorFlow variable, not a Keras 3 one)."""
-    return _weights.get(variable, GraphWeight if _compat.graph_of(variable) is not None else EagerWeight)
+    graph = _compat.graph_of(variable)
+    if graph is None:
+        return _eager_weights.get(variable, EagerWeight)
+    # Kept by the graph itself: it holds the graph's ops, and from a table of ours it would keep the graph alive.
+    table = getattr(graph, "_freezecompat_weights", None)
+    if table is None:
+        table = graph._freezecompat_weights = WeakTable()
+    return table.get(variable, GraphWeight)

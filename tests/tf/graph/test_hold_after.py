@@ -122,6 +122,7 @@ def test_after_a_run_of_a_session_it_raises(kind):
     graph_kit.train(program, [0])
     with pytest.raises(fc.GraphAlreadyBuilt, match=r"first Session\.run"):
         frozen.hold_after(program.train_op)
+    assert "NOT ATTACHED" in repr(frozen)
 
 
 def test_after_a_run_of_the_initializer_alone_it_raises(kind):
@@ -131,6 +132,16 @@ def test_after_a_run_of_the_initializer_alone_it_raises(kind):
     program.finish()
     with pytest.raises(fc.GraphAlreadyBuilt):
         frozen.hold_after(program.train_op)
+
+
+def test_after_a_run_of_anything_else_it_raises(kind):
+    """A session that ran an unrelated op, its variables not even initialised, ignores a new edge just as well."""
+    program = by_hand(kind)()
+    train_op = tf.group(v1.assign_sub(program.weights.variables["bias"], [1.0, 1.0, 1.0]))
+    program.session.run(tf.constant(1))
+    frozen = fc.freeze(program.target, MASKS)
+    with pytest.raises(fc.GraphAlreadyBuilt):
+        frozen.hold_after(train_op)
 
 
 def test_a_session_that_has_not_run_yet_is_no_obstacle():
