@@ -4,10 +4,9 @@ Each function is named by the fact that it settles, looks for a feature and not 
 lets its branch go. TensorFlow is taken from `sys.modules`: whoever hands us a TensorFlow object has imported it.
 """
 
-import copy
 import gc
 import sys
-from typing import Any, Callable, Iterable, Iterator, List, Optional, Tuple
+from typing import Any, Callable, Dict, Iterable, Iterator, List, Optional, Tuple
 
 from .exceptions import MissingDependency
 
@@ -198,7 +197,9 @@ def keras_kind(obj: Any) -> Optional[str]:
     return "model" if "Model" in names else "layer"
 
 
-def _is_keras_module(name: str) -> bool:
+def _is_keras_module(name: Any) -> bool:
+    if not isinstance(name, str):  # some classes have a property of that name
+        return False
     parts = name.split(".")
     return parts[0] in ("keras", "tf_keras") or (parts[0].startswith("tensorflow") and "keras" in parts)
 
@@ -230,6 +231,19 @@ def keras_description(obj: Any = None) -> Optional[str]:
     return None
 
 
+def models_compiled_with(optimizer: Any) -> List[Any]:
+    """The Keras models that train with an optimizer: it does not know them itself."""
+    is_model: Dict[type, bool] = {}
+    found = []
+    for obj in gc.get_objects():
+        cls = type(obj)
+        if cls not in is_model:
+            is_model[cls] = keras_kind(obj) == "model"
+        if is_model[cls] and without_keras_wrapper(getattr(obj, "optimizer", None)) is optimizer:
+            found.append(obj)
+    return found
+
+
 def sublayers(layer: Any) -> List[Any]:
     """The layers directly inside a layer or model, in the order in which they were added."""
     flatten = getattr(layer, "_flatten_layers", None)
@@ -244,11 +258,13 @@ def sublayers(layer: Any) -> List[Any]:
     return found
 
 
-def own_variables(layer: Any) -> List[Any]:
-    """The weights that a layer holds itself, without those of the layers inside it."""
+def own_variables(layer: Any) -> List[Tuple[Any, bool]]:
+    """The weights that a layer holds itself, without those of the layers inside it; True = made as not trainable."""
     if is_keras3(layer):
-        return list(layer._trainable_variables) + list(layer._non_trainable_variables)
-    return list(layer._trainable_weights) + list(layer._non_trainable_weights)
+        trained, state = layer._trainable_variables, layer._non_trainable_variables
+    else:
+        trained, state = layer._trainable_weights, layer._non_trainable_weights
+    return [(variable, False) for variable in trained] + [(variable, True) for variable in state]
 
 
 def forget_train_step(model: Any) -> List[Any]:
@@ -387,19 +403,26 @@ def _existing_slot(optimizer: Any, variable: Any, name: str) -> Any:
 def fresh_optimizer(optimizer: Any, variable: Any) -> Any:
     """An optimizer as it is before its first step, with the slots of this one eager variable."""
     kind = optimizer_kind(optimizer)
-    if kind == "v1":
-        probe = copy.copy(optimizer)
-        for name in ("_slots", "_non_slot_dict", "_deferred_slot_restorations", "_deferred_dependencies"):
-            if name in vars(probe):
-                vars(probe)[name] = type(vars(optimizer)[name])()
-        probe._create_slots([variable])
-        return probe
-    config = optimizer.get_config()
-    if isinstance(config.get("learning_rate"), dict):
-        config["learning_rate"] = 0.0  # a schedule: slots don't depend on it, and a user's own may not deserialize
-    probe = type(optimizer).from_config(config)
-    if kind == "legacy":
+    probe = unbuilt_optimizer(optimizer)
+    if kind in ("v1", "legacy"):
         probe._create_slots([variable])
     else:
         probe.build([variable])
     return probe
+
+
+def unbuilt_optimizer(optimizer: Any) -> Any:
+    """An optimizer of the same class and options that has seen no variable yet; raises what the class raises."""
+    twin = object.__new__(type(optimizer))  # copy.copy() of a Keras 3 optimizer saves and loads it
+    vars(twin).update(vars(optimizer))
+    if optimizer_kind(optimizer) == "v1":
+        for name in ("_slots", "_non_slot_dict", "_deferred_slot_restorations", "_deferred_dependencies"):
+            if name in vars(twin):
+                vars(twin)[name] = type(vars(optimizer)[name])()
+        return twin
+    # Slots don't depend on the learning rate, and a schedule of the user's own may have no config.
+    if "_hyper" in vars(twin):
+        vars(twin)["_hyper"] = dict(vars(twin)["_hyper"], learning_rate=0.5)
+    else:
+        vars(twin)["_learning_rate"] = 0.5
+    return type(optimizer).from_config(twin.get_config())

@@ -20,6 +20,7 @@ from .exceptions import (
     GraphAlreadyBuilt,
     Moved,
     NoReferenceYet,
+    NotAnOptimizer,
     NotAttached,
     Released,
     StaleSession,
@@ -167,7 +168,14 @@ class Frozen:
         return self._own.get(address, ElementSet.empty(self._target.held[address].shape))
 
     def _check_reachable(self, addresses: Iterable[str]) -> None:
-        """Raise, before anything is changed, where the graph has an update of a weight that does not read its mask."""
+        """Raise, before anything is changed, where a weight is written by what does not read its mask."""
+        for address in addresses:
+            if address in self._target.unheld:
+                raise ArgumentError(
+                    "{}: no optimizer trains this weight, its layer writes it in the forward pass, and that is not held yet. "
+                    "Freeze the trainable weights; layer.trainable = False, or training=False, keeps the statistics of a "
+                    "BatchNormalization".format(address)
+                )
         if self._target.graph is None:
             return
         by_source = writers(self._target.graph)
@@ -217,6 +225,8 @@ class Frozen:
         """
         self._live()
         optimizers = optimizers_in(optimizer)
+        if not optimizers:
+            raise NotAnOptimizer("attach needs an optimizer or a list of them, received {!r}".format(optimizer))
         self._check_reachable(self._frozen_addresses())
         for one in optimizers:
             self._attachments.attach(one)
@@ -224,6 +234,9 @@ class Frozen:
 
     def detach(self, optimizer: Any) -> "Frozen":
         """Leave an optimizer as it was before `attach`; what another Frozen holds under it stays held.
+
+        Steps that were traced or built while it was attached go on holding the elements that are frozen: thaw them, or
+        trace the step anew.
 
         Raises:
             ArgumentError: this Frozen is not attached to it.
@@ -288,6 +301,9 @@ class Frozen:
         gradients, variables = list(grads), list(variables)
         if len(gradients) != len(variables):
             raise ArgumentError("{} gradients for {} variables".format(len(gradients), len(variables)))
+        for variable in variables:
+            if not _compat.is_variable(variable):
+                raise ArgumentError("variables holds {!r}, which is no variable".format(variable))
         selected = [
             held_weight(_compat.backend_variable(variable)).select(gradient)
             for gradient, variable in zip(gradients, variables)
@@ -317,7 +333,10 @@ class Frozen:
 
         class SyncHook(_compat.v1().train.SessionRunHook):
             def after_create_session(self, session: Any, coord: Any) -> None:
-                frozen.sync(session)
+                if frozen._released:
+                    frozen.release(session)
+                else:
+                    frozen.sync(session)
 
         return SyncHook()
 

@@ -1,6 +1,7 @@
 """Which optimizers a Frozen is attached to: those that it was given, and the one that its model is compiled with."""
 
 import warnings
+import weakref
 from typing import Any, Dict, List, Optional, Tuple
 
 from .. import _compat
@@ -38,6 +39,7 @@ class Attachments:
         self._followed: Optional[Adapter] = None
         self._model_hooks: Optional[ModelHooks] = None
         self._seen: Dict[Adapter, Tuple[int, int]] = {}
+        self._detached: Any = weakref.WeakSet()  # not followed, though the model is compiled with one of them
         self.by_hand = False
 
     @property
@@ -51,6 +53,7 @@ class Attachments:
 
     def attach(self, optimizer: Any) -> None:
         compiled = self._compiled()
+        self._detached.discard(optimizer)
         if compiled is not None and any(one is optimizer for one in _chain(compiled)):
             optimizer = compiled  # the gradient is selected at the outermost one that the training calls
         if self._followed is not None and self._followed.optimizer is optimizer:
@@ -63,6 +66,7 @@ class Attachments:
         for adapter in self.adapters:
             if any(one is optimizer for one in _chain(adapter.optimizer)):
                 self._leave(adapter)
+                self._detached.add(adapter.optimizer)
                 return
         raise ArgumentError("can't detach {}: this Frozen is not attached to it".format(type(optimizer).__name__))
 
@@ -74,7 +78,9 @@ class Attachments:
     def follow(self) -> None:
         """Be attached to the optimizer that the model is compiled with now."""
         compiled = self._compiled()
-        if compiled is None or any(adapter.optimizer is compiled for adapter in self.adapters):
+        if compiled is None or compiled in self._detached:
+            return
+        if any(adapter.optimizer is compiled for adapter in self.adapters):
             return
         old, self._followed = self._followed, self._join(compiled)
         if old is not None:
@@ -92,8 +98,10 @@ class Attachments:
     def _join(self, optimizer: Any) -> Adapter:
         adapter = adapter_of(optimizer)
         if adapter is None:
+            if self._target.graph is None:
+                _check_can_be_made_anew(optimizer)
             adapter = _ADAPTERS[_compat.optimizer_kind(optimizer)](optimizer)
-            self._remake_train_step(optimizer)
+        self._remake_train_steps(adapter)
         adapter.owners.append(self._owner)
         for held in self._target.held.values():
             if adapter not in held.adapters:
@@ -114,15 +122,23 @@ class Attachments:
                 held.reset_slots_of(adapter)
                 held.adapters.discard(adapter)
 
-    def _remake_train_step(self, optimizer: Any) -> None:
-        if self._compiled() is not optimizer:
-            return
-        if self._target.graph is not None and _compat.in_running_fit_of_old_step(self._target.model):
+    def _remake_train_steps(self, adapter: Adapter) -> None:
+        """Let Keras build its train steps anew where they may have been built without the hooks."""
+        models = [self._target.model] if self._target.model is not None else []
+        if not adapter.models:
+            models += _compat.models_compiled_with(adapter.optimizer)
+        for model in models:
+            if model not in adapter.models:
+                adapter.models.add(model)
+                self._remake_train_step(model)
+
+    def _remake_train_step(self, model: Any) -> None:
+        if self._target.graph is not None and _compat.in_running_fit_of_old_step(model):
             warnings.warn(
                 "freeze was called inside a running fit in graph mode, by a Frozen that was not attached before: it acts "
                 "from the next fit on. Freeze (fc.FreezeSpec.empty() is enough) before fit to change this."
             )
-        left_behind = {op.name for op in _compat.forget_train_step(self._target.model)}
+        left_behind = {op.name for op in _compat.forget_train_step(model)}
         for held in self._target.held.values():
             held.ignore_updates(left_behind)
 
@@ -155,6 +171,21 @@ class Attachments:
             adapter.steps() == self._seen[adapter] and _compat.optimizer_kind(adapter.optimizer) == "v1"
             for adapter in self.adapters
         )
+
+
+def _check_can_be_made_anew(optimizer: Any) -> None:
+    """Raise where the slots of a fresh optimizer could not be found out when elements are frozen or thawed."""
+    for one in _chain(optimizer):
+        try:
+            if _compat.wrapped_optimizer(one) is None:
+                _compat.unbuilt_optimizer(one)
+        except Exception as error:
+            raise ArgumentError(
+                "{0} can't be made anew, which tells the slots of a fresh one: {0}.from_config(optimizer.get_config()) "
+                "raised {1}: {2}. Give the class a get_config() that its __init__ takes".format(
+                    type(one).__name__, type(error).__name__, error
+                )
+            ) from error
 
 
 def _chain(optimizer: Any) -> List[Any]:

@@ -4,6 +4,7 @@ No class is touched: a hook is a callable object in the `__dict__` of one instan
 class, and `uninstall` takes it away again.
 """
 
+import weakref
 from typing import Any, Callable, Dict, Iterable, List, Optional, Sequence, Tuple
 
 import numpy as np
@@ -99,6 +100,7 @@ class Adapter:
     def __init__(self, optimizer: Any) -> None:
         self.optimizer = optimizer
         self.owners: List[Any] = []  # the Frozens that are attached: they live as long as the hook does
+        self.models: Any = weakref.WeakSet()  # whose train step has been made with the hooks in place
         self.count: StepCount = _step_counts.get(optimizer, StepCount)
         self._hooks = [Hook(optimizer, name, around) for name, around in self.methods().items()]
 
@@ -185,8 +187,8 @@ def _reset_in_session(slot: Any, changed: ElementSet, session: Any) -> None:
         present = session.run(slot)
     except tf.errors.FailedPreconditionError:
         return  # not initialised: fresh already
-    fresh = session.run(slot.initial_value)
-    session.run(slot.initializer, {slot.initializer.inputs[1]: _mixed(changed, fresh, present)})
+    initial = slot.initializer.inputs[1]
+    session.run(slot.initializer, {initial: _mixed(changed, session.run(initial), present)})
 
 
 class Holding:

@@ -20,6 +20,7 @@ class Place(NamedTuple):
     role: str
     unit_axis: Any
     variable: Any
+    is_state: bool  # made as not trainable: its layer writes it itself
 
 
 def places(target: Any) -> Iterator[Place]:
@@ -28,9 +29,9 @@ def places(target: Any) -> Iterator[Place]:
 
 
 def _walk(layer: Any, path: str, taken: Counter, above: Tuple[int, ...]) -> Iterator[Place]:
-    for variable in _compat.own_variables(layer):
+    for variable, is_state in _compat.own_variables(layer):
         role = _role(layer, variable)
-        yield Place(_join(path, _numbered(taken, role)), path, role, _unit_axis(layer, role), variable)
+        yield Place(_join(path, _numbered(taken, role)), path, role, _unit_axis(layer, role), variable, is_state)
     for child in _compat.sublayers(layer):
         if id(child) in above:
             continue  # a layer that holds itself

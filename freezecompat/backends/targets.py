@@ -1,7 +1,7 @@
 """From what a user calls a target to `Weight` rows, each with the state of its variable."""
 
 import collections.abc
-from typing import Any, Dict, List, NamedTuple, Sequence, Tuple
+from typing import Any, Dict, FrozenSet, List, NamedTuple, Sequence, Tuple
 
 from .. import _compat
 from ..exceptions import ArgumentError, UnbuiltModel
@@ -16,6 +16,7 @@ class Target(NamedTuple):
     rows: List[Weight]
     held: Dict[str, HeldWeight]
     model: Any  # the Keras model whose compile() is followed, or None
+    unheld: FrozenSet[str] = frozenset()  # addresses of weights that layers write in their forward pass
 
     @property
     def graph(self) -> Any:
@@ -78,17 +79,19 @@ def _of_layer(layer: Any, model: Any) -> Target:
     for place in keras_tree.places(layer):
         found.setdefault(id(_compat.backend_variable(place.variable)), []).append(place)
     trainable = {id(_compat.backend_variable(v)) for v in layer.trainable_variables}
-    entries = []
+    entries, unheld = [], []
     for variable in _unique(weights):
         spots = found.get(id(_compat.backend_variable(variable)), [])
         aliases = tuple(place.address for place in spots[1:])
         if spots:
             first = spots[0]
             entries.append((first.address, variable, aliases, first.layer, first.role, first.unit_axis))
+            if first.is_state:
+                unheld.append(first.address)
         else:
             entries.append((_plain_name(variable), variable, aliases, None, None, None))
     ordinals = {id(_compat.backend_variable(v)): k for k, v in enumerate(_unique(layer.trainable_variables))}
-    return _target(entries, trainable, ordinals, model)
+    return _target(entries, trainable, ordinals, model)._replace(unheld=frozenset(unheld))
 
 
 def _of_named(named: Any) -> Target:
