@@ -280,7 +280,9 @@ class Frozen:
         """
         self._live()
         if self._target.graph is None:
-            raise ArgumentError("hold_after() is for a TF1 graph; in eager mode and tf.function use `with frozen.hold():`")
+            raise ArgumentError(
+                "hold_after() is for a TF1 graph; in eager mode and tf.function use `with frozen.hold():`"
+            )
         held = hold_after(train_op, self._target.held.values())
         self._attachments.by_hand = True
         return held
@@ -297,7 +299,9 @@ class Frozen:
         """
         self._live()
         if not isinstance(grads, (list, tuple)):
-            raise ArgumentError("grads is a list or tuple of gradients, as tape.gradient gives it; received {!r}".format(grads))
+            raise ArgumentError(
+                "grads is a list or tuple of gradients, as tape.gradient gives it; received {!r}".format(grads)
+            )
         gradients, variables = list(grads), list(variables)
         if len(gradients) != len(variables):
             raise ArgumentError("{} gradients for {} variables".format(len(gradients), len(variables)))

@@ -67,7 +67,9 @@ class Report:
             cells.append([row.address, str(row.shape), row.dtype, str(row.elements), str(row.frozen), moved])
         widths = [max(len(line[k]) for line in cells) for k in range(6)]
         lines = [
-            "  ".join(text.ljust(width) if k < 3 else text.rjust(width) for k, (text, width) in enumerate(zip(line, widths)))
+            "  ".join(
+                text.ljust(width) if k < 3 else text.rjust(width) for k, (text, width) in enumerate(zip(line, widths))
+            )
             for line in cells
         ]
         state = "attached to " + ", ".join(self.attached_to) if self.attached else "NOT ATTACHED"

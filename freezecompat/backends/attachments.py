@@ -23,9 +23,7 @@ def optimizers_in(optimizer: Any) -> List[Any]:
     for one in found:
         if not _compat.optimizer_kind(one):
             hint = "pass an instance, not its class" if isinstance(one, type) else "pass the object that training calls"
-            raise NotAnOptimizer(
-                "optimizer={!r} is no tf.train optimizer and no Keras optimizer; {}".format(one, hint)
-            )
+            raise NotAnOptimizer("optimizer={!r} is no tf.train optimizer and no Keras optimizer; {}".format(one, hint))
     return found
 
 

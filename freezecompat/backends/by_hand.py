@@ -31,7 +31,9 @@ def hold_after(train_op: Any, weights: Iterable[GraphWeight]) -> Any:
             snapshots.append((held, snapshot, {op.name for op in ops}))
         if not snapshots:
             raise ArgumentError(
-                "hold_after: {} writes none of the target's weights; pass the op that runs the update".format(operation.name)
+                "hold_after: {} writes none of the target's weights; pass the op that runs the update".format(
+                    operation.name
+                )
             )
         _check_not_run(graph, snapshots[0][0])
         for held, _, reached in snapshots:

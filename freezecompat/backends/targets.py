@@ -58,10 +58,14 @@ def _check_backend() -> None:
 
 def _graph_trainables() -> Sequence[Any]:
     if not _compat.building_v1_graph():
-        raise ArgumentError("target=None means the trainable variables of a TF1 graph; in eager mode pass the model or variables")
+        raise ArgumentError(
+            "target=None means the trainable variables of a TF1 graph; in eager mode pass the model or variables"
+        )
     variables = _compat.v1().trainable_variables()
     if not variables:
-        raise ArgumentError("target=None, but the default graph has no trainable variables yet: freeze after building the model")
+        raise ArgumentError(
+            "target=None, but the default graph has no trainable variables yet: freeze after building the model"
+        )
     return variables
 
 

@@ -58,7 +58,11 @@ def runtimes():
     """{id: function of oracle=False that makes a program}."""
     found = {}
     if EAGER:
-        v1_programs = {"tf1-eager": programs.Tape, "tf1-function": programs.Function, "tf1-minimize": programs.TapeMinimize}
+        v1_programs = {
+            "tf1-eager": programs.Tape,
+            "tf1-function": programs.Function,
+            "tf1-minimize": programs.TapeMinimize,
+        }
         keras_programs = {
             "train_on_batch": programs.KerasModel,
             "run_eagerly": programs.KerasEager,

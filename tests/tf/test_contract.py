@@ -66,9 +66,7 @@ def test_frozen_from_the_first_step(make):
 def test_frozen_and_thawed_in_the_middle_of_training(make):
     """Warm slots: an element stands still from the very next step, and starts again without a jump."""
     program, oracle = make(), make(oracle=True)
-    frozen = fc.freeze(
-        program.target, fc.FreezeSpec.empty(), optimizer=program.optimizer, session=program.session
-    )
+    frozen = fc.freeze(program.target, fc.FreezeSpec.empty(), optimizer=program.optimizer, session=program.session)
     if program.session and hasattr(program, "finish"):
         program.finish()
     compare(program, oracle, {}, range(3), program.values())

@@ -126,7 +126,6 @@ def optimizer_by_deepcopy(optimizer):
     return copy.deepcopy(optimizer)
 
 
-
 def optimizer_by_pickle(optimizer):
     return pickle.loads(pickle.dumps(optimizer))
 
