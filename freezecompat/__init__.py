@@ -13,7 +13,7 @@ Importing it imports numpy alone: no TensorFlow, no environment variable, no cla
 """
 
 from . import elements
-from .api import detect_backend, freeze, list_weights
+from .api import detect_backend, freeze, list_weights, run_parity
 from .exceptions import (
     AmbiguousWeight,
     ArgumentError,
@@ -70,4 +70,5 @@ __all__ = [
     "elements",
     "freeze",
     "list_weights",
+    "run_parity",
 ]

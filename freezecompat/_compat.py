@@ -108,8 +108,8 @@ def can_write_in_cond(variable: Any) -> bool:
 
 
 def flatten(structure: Any) -> List[Any]:
-    """The leaves of nested lists and dicts, as TensorFlow orders them."""
-    return tensorflow().nest.flatten(structure)
+    """The leaves of nested lists and dicts, as TensorFlow orders them (TF 1.13 has no tf.nest)."""
+    return (getattr(tensorflow(), "nest", None) or sys.modules["tensorflow.python.util.nest"]).flatten(structure)
 
 
 # Sessions and graphs -------------------------------------------------------------------------------------------------

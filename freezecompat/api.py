@@ -1,6 +1,6 @@
-"""The functions of the package: freeze, list_weights, detect_backend."""
+"""The functions of the package: freeze, list_weights, detect_backend, run_parity."""
 
-from typing import Any, List
+from typing import Any, Dict, List
 
 from . import _detect
 from .backends.attachments import optimizers_in
@@ -76,3 +76,18 @@ def detect_backend(obj: Any = None) -> _detect.Backend:
         ['adapter', 'keras', 'mode', 'tensorflow']
     """
     return _detect.detect(obj)
+
+
+def run_parity(experiment: Any, **options: Any) -> Dict[str, Any]:
+    """Train one experiment under several APIs, one process each, and compare what they made of the weights.
+
+    Args:
+        experiment: "problem-1", "problem-2", or the path of a file that defines an experiment.
+        **options: `apis`, `timeout` and `progress` of `freezecompat.parity.run_parity`, which says all about it.
+
+    Returns:
+        Plain data: `{"runs": [...], "pairs": [...], "passed": bool, ...}`.
+    """
+    from .parity import run_parity as run  # only here: importing freezecompat stays cheap
+
+    return run(experiment, **options)
