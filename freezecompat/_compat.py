@@ -80,10 +80,8 @@ def dtype_name(variable: Any) -> str:
 def select(condition: Any, yes: Any, no: Any) -> Any:
     """numpy's `where` for three tensors of one shape."""
     raw_ops = getattr(tensorflow(), "raw_ops", None)
-    if raw_ops is None or not hasattr(
-        raw_ops, "Select"
-    ):  # TF 1.13; TF 1.15 warns of a deprecation where one calls this
-        return v1().where(condition, yes, no)
+    if raw_ops is None or not hasattr(raw_ops, "Select"):
+        return v1().where(condition, yes, no)  # TF 1.13 only: TF 1.15 warns of a deprecation here
     return raw_ops.Select(condition=condition, x=yes, y=no)
 
 
@@ -192,7 +190,7 @@ def variable_of_any_length(initial: Any, name: str) -> Any:
 
 
 def keras_kind(obj: Any) -> Optional[str]:
-    """ "layer" or "model" for an object of any Keras, None for all else, without importing a Keras to find out."""
+    """Say "layer" or "model" for an object of any Keras, None for all else, without importing a Keras to find out."""
     names = {base.__name__ for base in type(obj).__mro__ if _is_keras_module(base.__module__)}
     if "Layer" not in names:
         return None
@@ -332,7 +330,7 @@ def ancestors(op: Any) -> List[Any]:
 
 
 def optimizer_kind(obj: Any) -> Optional[str]:
-    """ "v1", "keras3", "keras" (2.11 and later), "legacy" (OptimizerV2), or None for what is no optimizer."""
+    """Say "v1", "keras3", "keras" (2.11 and later), "legacy" (OptimizerV2), or None for what is no optimizer."""
     if isinstance(obj, type):
         return None
     module = sys.modules.get("tensorflow")
