@@ -81,6 +81,8 @@ def _block_tf_keras():
 
 def _tensorflow(required):
     """TensorFlow, which must be there and be the required one."""
+    if "tensorflow" in sys.modules:  # what such a file asked of TensorFlow, it asked in the other mode
+        raise pytest.UsageError("a conftest.py imports tensorflow when it is read, which is before the mode is set")
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of Python, about old TensorFlows
