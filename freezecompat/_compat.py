@@ -144,6 +144,16 @@ def live_sessions(graph: Any) -> List[Any]:
     return found
 
 
+def called_graphs(op: Any) -> List[Any]:
+    """The graphs of the functions that an op calls: the branches of an If, the body of a While, a tf.function."""
+    if op.op_def is None:  # TF 1.x: an op of a type that Python does not know
+        return []
+    names = [op.get_attr(attribute.name).name for attribute in op.op_def.attr if attribute.type == "func"]
+    functions = [op.graph._get_function(name) for name in names]
+    # A `Defun` of TF 1.x has no graph, and no variable is handed to it.
+    return [function.graph for function in functions if hasattr(function, "graph")]
+
+
 def init_scope() -> Any:
     """The scope that lifts ops out of functions, loops and control dependencies."""
     return tensorflow().init_scope()

@@ -10,9 +10,10 @@ from . import _compat
 from .backends.attachments import Attachments, optimizers_in
 from .backends.base import Holding
 from .backends.by_hand import hold_after
-from .backends.held import held_weight, writers
+from .backends.held import held_weight
 from .backends.references import References
 from .backends.targets import Target
+from .backends.writes import writes
 from .element_set import ElementSet
 from .exceptions import (
     ArgumentError,
@@ -178,16 +179,15 @@ class Frozen:
                 )
         if self._target.graph is None:
             return
-        by_source = writers(self._target.graph)
-        remade = {op.name for op in _compat.train_step_ops(self._target.model)}
+        found = writes(self._target.graph.get_operations())
+        remade = set(_compat.train_step_ops(self._target.model))
         for address in addresses:
-            held = self._target.held[address]
-            missed = [op.name for op in held.updates(by_source) if op.name not in held.reached_updates | remade]
+            missed = self._target.held[address].missed_updates(found, remade)
             if missed:
                 raise GraphAlreadyBuilt(
                     "{}: the graph has an update of this weight already ({}), built by an optimizer that was not attached. "
                     "Freeze before minimize() or apply_gradients(): fc.FreezeSpec.empty() is enough, elements can follow "
-                    "at any time.".format(address, missed[0])
+                    "at any time.".format(address, missed[0].name)
                 )
 
     def _check_told(self, addresses: Iterable[str], session: Any) -> None:

@@ -136,7 +136,7 @@ class Attachments:
                 "freeze was called inside a running fit in graph mode, by a Frozen that was not attached before: it acts "
                 "from the next fit on. Freeze (fc.FreezeSpec.empty() is enough) before fit to change this."
             )
-        left_behind = {op.name for op in _compat.forget_train_step(model)}
+        left_behind = _compat.forget_train_step(model)
         for held in self._target.held.values():
             held.ignore_updates(left_behind)
 

@@ -11,7 +11,8 @@ import numpy as np
 
 from .. import _compat
 from ..element_set import ElementSet
-from .held import GraphWeight, HeldWeight, WeakTable, graph_updates, held_weight
+from .held import GraphWeight, HeldWeight, WeakTable, held_weight
+from .writes import written_in
 
 Pair = Tuple[Any, Any]
 
@@ -216,7 +217,7 @@ class Holding:
             self._taken = self._steps_taken()
         before = [snapshot for _, snapshot in self._snapshots] + [self._taken]
         before += [held.keep_first(snapshot) for held, snapshot in self._snapshots]
-        self._updates = graph_updates(self._weights)
+        self._built_before = len(_ops_built_here())
         self._order = self._after(before + self._gradients)
         self._order.__enter__()
         return self.correct
@@ -224,8 +225,9 @@ class Holding:
     def correct(self, result: Any = None, name: Optional[str] = None) -> Any:
         """Put the held values back after `result`, and return what stands for the whole step."""
         self._done = True
-        for held, names in graph_updates(self._weights).items():
-            held.ignore_updates(names - self._updates[held])
+        reached = written_in(_ops_built_here()[self._built_before :])
+        for held in self._weights:
+            held.ignore_updates(reached)
         with self._after([result]):
             done = [held.put_back(snapshot) for held, snapshot in self._snapshots] + self._count()
         return _compat.tensorflow().group(*done, name=name) if self._by_hand else result
@@ -251,3 +253,8 @@ class Holding:
         if after is None:  # a tf.train optimizer: it keeps no count of its own
             return [self._adapter.count.add(1)]
         return [self._adapter.count.add(after if self._taken is None else after - self._taken)]
+
+
+def _ops_built_here() -> List[Any]:
+    """The ops of the TF1 graph, or of the function for one, that is being built; [] in eager mode."""
+    return _compat.v1().get_default_graph().get_operations() if _compat.building_v1_graph() else []

@@ -4,7 +4,8 @@ from typing import Any, Iterable
 
 from .. import _compat
 from ..exceptions import ArgumentError, GraphAlreadyBuilt
-from .held import GraphWeight, is_write
+from .held import GraphWeight
+from .writes import writes
 
 
 def hold_after(train_op: Any, weights: Iterable[GraphWeight]) -> Any:
@@ -17,18 +18,18 @@ def hold_after(train_op: Any, weights: Iterable[GraphWeight]) -> Any:
     tf = _compat.tensorflow()
     operation = getattr(train_op, "op", train_op)
     graph = operation.graph
-    writing = [op for op in _compat.ancestors(operation) if op.inputs and is_write(op)]
+    found = writes(_compat.ancestors(operation))
     snapshots = []
     with graph.as_default():
         for held in weights:
-            ops = [op for op in writing if op.inputs[0].op.name == held.source.name]
-            if not ops:
+            own = found.get(held.source.name)
+            if not own:
                 continue
             snapshot = held.snapshot()
             first = held.keep_first(snapshot)
-            for op in ops:
-                op._add_control_inputs([snapshot.op, getattr(first, "op", first)])
-            snapshots.append((held, snapshot, {op.name for op in ops}))
+            for entry in {write.entry for write in own}:
+                entry._add_control_inputs([snapshot.op, getattr(first, "op", first)])
+            snapshots.append((held, snapshot, [write.op for write in own]))
         if not snapshots:
             raise ArgumentError(
                 "hold_after: {} writes none of the target's weights; pass the op that runs the update".format(

@@ -4,9 +4,8 @@ A state lives as long as its variable does, in a table of weak references: a tf.
 it goes on reading its mask after a release, and a later freeze reaches it there.
 """
 
-import re
 import weakref
-from typing import Any, Callable, Dict, List, Optional, Sequence, Set, Tuple
+from typing import Any, Callable, Dict, Iterable, List, Optional, Set, Tuple
 
 import numpy as np
 
@@ -14,10 +13,7 @@ from .. import _compat
 from ..exceptions import ArgumentError
 from ..reference import Values
 from ..element_set import ElementSet
-
-
-# Types of ops that change a variable step by step; plain assignments (initializers, restores) are none.
-_WRITES = re.compile("Apply|Scatter|AssignSub|AssignAdd")
+from .writes import Write
 
 
 class WeakTable:
@@ -161,8 +157,8 @@ class HeldWeight:
         """The session whose values can be reached without being told which; None in eager mode too."""
         return None
 
-    def ignore_updates(self, names: Set[str]) -> None:
-        """Updates of a TF1 graph that never run again."""
+    def ignore_updates(self, ops: Iterable[Any]) -> None:
+        """Updates of a TF1 graph that read our mask, or never run again."""
 
     def _reset_slots(self, changed: ElementSet, session: Any = None) -> None:
         for adapter in list(self.adapters):
@@ -209,7 +205,7 @@ class GraphWeight(HeldWeight):
     def __init__(self, variable: Any) -> None:
         super().__init__(variable)
         self.graph = _compat.graph_of(variable)
-        self.reached_updates: Set[str] = set()  # names of update ops that read our mask, or never run again
+        self._reached: Set[Any] = set()  # ops that need not be looked at any more
         self._mask: Any = None
         self._built_version = 0
         self._sessions: Any = weakref.WeakKeyDictionary()
@@ -269,8 +265,8 @@ class GraphWeight(HeldWeight):
         session = _compat.v1().get_default_session()
         return session if session is not None and session.graph is self.graph else None
 
-    def ignore_updates(self, names: Set[str]) -> None:
-        self.reached_updates |= names
+    def ignore_updates(self, ops: Iterable[Any]) -> None:
+        self._reached.update(ops)
 
     @property
     def built(self) -> bool:
@@ -288,36 +284,16 @@ class GraphWeight(HeldWeight):
         self._reset_slots(changed, session)
         self._sessions[session] = self._version
 
-    def updates(self, graph_writers: Dict[str, List[Any]]) -> List[Any]:
-        """Those ops of `writers(graph)` by which an optimizer updates this weight."""
-        ops = graph_writers.get(self.source.name, [])
-        return [op for op in ops if "Apply" in op.type or "/update_" in "/" + op.name]
+    def missed_updates(self, found: Dict[str, List[Write]], remade: Set[Any]) -> List[Any]:
+        """Those ops of `writes` by which an optimizer updates this weight without reading our mask."""
+        known = self._reached | remade
+        updates = [write for write in found.get(self.source.name, ()) if write.is_update]
+        return [write.op for write in updates if write.op not in known and write.entry not in known]
 
     @property
     def source(self) -> Any:
         """The op that every op which reads or writes the variable takes as its input."""
         return self.variable.handle.op if hasattr(self.variable, "handle") else self.variable.op
-
-
-def is_write(op: Any) -> bool:
-    """True for an op that changes the variable that is its first input, a plain assignment included."""
-    return _WRITES.search(op.type) is not None or op.type in ("Assign", "AssignVariableOp")
-
-
-def writers(graph: Any) -> Dict[str, List[Any]]:
-    """The ops that change a variable step by step, under the name of the op that stands for the variable."""
-    found: Dict[str, List[Any]] = {}
-    for op in graph.get_operations():
-        if op.inputs and _WRITES.search(op.type):
-            found.setdefault(op.inputs[0].op.name, []).append(op)
-    return found
-
-
-def graph_updates(weights: Sequence[HeldWeight]) -> Dict[GraphWeight, Set[str]]:
-    """The names of the update ops that the graph has now for each of those weights that are in a graph."""
-    in_graph = [held for held in weights if isinstance(held, GraphWeight)]
-    by_source = writers(in_graph[0].graph) if in_graph else {}
-    return {held: {op.name for op in held.updates(by_source)} for held in in_graph}
 
 
 _eager_weights = WeakTable()
