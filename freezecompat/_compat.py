@@ -144,6 +144,12 @@ def live_sessions(graph: Any) -> List[Any]:
     return found
 
 
+def set_constant(tensor: Any, value: Any) -> None:
+    """Change a constant of a TF1 graph for the sessions that have not run it yet; to others TensorFlow tells that it can't."""
+    value_class = type(tensor.op.node_def.attr["value"])
+    tensor.op._set_attr("value", value_class(tensor=v1().make_tensor_proto(value)))
+
+
 def called_graphs(op: Any) -> List[Any]:
     """The graphs of the functions that an op calls: the branches of an If, the body of a While, a tf.function."""
     if op.op_def is None:  # TF 1.x: an op of a type that Python does not know

@@ -164,6 +164,8 @@ class Frozen:
             self._bring(session)
         finally:
             self._attachments.leave_all()
+            for held in self._target.held.values():
+                held.forget_first_mask()
 
     def _owned(self, address: str) -> ElementSet:
         return self._own.get(address, ElementSet.empty(self._target.held[address].shape))

@@ -157,6 +157,9 @@ class HeldWeight:
         """The session whose values can be reached without being told which; None in eager mode too."""
         return None
 
+    def forget_first_mask(self) -> None:
+        """Let sessions of a TF1 graph that begin from now on start with nothing frozen."""
+
     def ignore_updates(self, ops: Iterable[Any]) -> None:
         """Updates of a TF1 graph that read our mask, or never run again."""
 
@@ -199,7 +202,8 @@ class GraphWeight(HeldWeight):
     """A weight of a TF1 graph: each session has a mask of its own.
 
     The mask is a resource variable in no collection. Where a session has not been told of a change it is not
-    initialised, and the step reads the constant of the time when the graph was built.
+    initialised, and the step reads the constant of the time when the graph was built. `_built_version` is the version of
+    that constant, and so of every session that is not in `_sessions`.
     """
 
     def __init__(self, variable: Any) -> None:
@@ -222,8 +226,9 @@ class GraphWeight(HeldWeight):
             mask = v1.Variable(nothing, trainable=False, collections=[], use_resource=True, name="mask")
             self._new_mask = v1.placeholder(tf.bool, self.shape)
             self._assign_mask = mask.assign(self._new_mask).op
-            constant = nothing if not self.frozen else tf.constant(self.frozen.dense())
-            self._mask = v1.cond(mask.is_initialized(), mask.read_value, lambda: tf.identity(constant))
+            self._first_mask = tf.constant(self.frozen.dense()) if self.frozen else None
+            first = nothing if self._first_mask is None else self._first_mask
+            self._mask = v1.cond(mask.is_initialized(), mask.read_value, lambda: tf.identity(first))
             self._first_indices = _compat.variable_of_any_length(tf.zeros([0], tf.int64), "first_indices")
             self._first_values = _compat.variable_of_any_length(tf.zeros([0], self.dtype), "first_values")
             self._has_first = self._first_values.is_initialized()
@@ -283,6 +288,14 @@ class GraphWeight(HeldWeight):
         session.run(self._assign_mask, {self._new_mask: self.frozen.dense()})
         self._reset_slots(changed, session)
         self._sessions[session] = self._version
+
+    def forget_first_mask(self) -> None:
+        if self.frozen or not self.built or self._first_mask is None:
+            return
+        for session in _compat.live_sessions(self.graph):
+            self._sessions.setdefault(session, self._built_version)  # it may have run, and then keeps the old constant
+        _compat.set_constant(self._first_mask, self.frozen.dense())
+        self._first_mask, self._built_version = None, self._version
 
     def missed_updates(self, found: Dict[str, List[Write]], remade: Set[Any]) -> List[Any]:
         """Those ops of `writes` by which an optimizer updates this weight without reading our mask."""

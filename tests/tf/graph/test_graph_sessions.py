@@ -133,6 +133,54 @@ def test_release_in_a_session_after_one_without():
     graph_kit.assert_held_and_free_moved(before, program.values(), {})
 
 
+def test_after_a_release_a_new_session_has_nothing_frozen(kind):
+    """What was frozen when the graph was built trains in a session that is made after the release, and nobody tells."""
+    program, frozen = graph_kit.frozen_program(kind, spec=MASKS)
+    graph_kit.train(program, range(2))
+    frozen.release(session=program.session)
+    graph_kit.train(program, range(2, 4))  # the session that has run goes on, too
+    for _ in range(2):
+        in_session(program, second_session(program))
+        before = program.values()
+        graph_kit.train(program, range(3))
+        graph_kit.assert_held_and_free_moved(before, program.values(), {})
+
+
+def test_after_a_release_a_new_session_keeps_its_slots_when_frozen_again():
+    """Elements that were released before the session began are not thawed in it: their slots go on."""
+    program, frozen = graph_kit.frozen_program(spec={"kernel": MASKS["kernel"]})
+    frozen.release(session=program.session)
+    in_session(program, second_session(program))
+    graph_kit.train(program, range(3))
+    slots = [slot for slot, _ in program.slots(program.weights.variables["kernel"])]
+    before = program.session.run(slots)
+    again = fc.freeze(program.target, {"bias": MASKS["bias"]}, optimizer=program.optimizer, session=program.session)
+    for old, now in zip(before, program.session.run(slots)):
+        assert now.tobytes() == old.tobytes() and now.any()
+    before = program.values()
+    graph_kit.train(program, range(3, 5))
+    graph_kit.assert_held_and_free_moved(before, program.values(), {"bias": MASKS["bias"]})
+    again.verify(program.session)
+
+
+def test_a_release_beside_another_freeze_leaves_new_sessions_to_it():
+    """One of two is released: a new session is stale for the other one, as after any thaw."""
+    program, frozen = graph_kit.frozen_program(spec=MASKS)
+    other = fc.freeze(program.target, {"kernel": (0, 0)}, session=program.session)
+    other.attach(program.optimizer)
+    frozen.release(session=program.session)
+    second = second_session(program)
+    with pytest.raises(fc.StaleSession):
+        other.verify(second)
+    other.sync(second)
+    in_session(program, second)
+    mask = np.zeros(MASKS["kernel"].shape, bool)
+    mask[0, 0] = True
+    before = program.values()
+    graph_kit.train(program, range(3))
+    graph_kit.assert_held_and_free_moved(before, program.values(), {"kernel": mask})
+
+
 # Which session --------------------------------------------------------------------------------------------------------
 
 
