@@ -137,11 +137,8 @@ def tensorflow_keras_backend(model: Any) -> Any:
 def live_sessions(graph: Any) -> List[Any]:
     """The open sessions of a graph: it does not know them itself."""
     session_class = v1().Session.__mro__[1]
-    found = []
-    for obj in gc.get_objects():
-        if isinstance(obj, session_class) and obj.graph is graph and not obj._closed:
-            found.append(obj)
-    return found
+    sessions = _living(lambda cls: session_class in cls.__mro__)
+    return [session for session in sessions if session.graph is graph and not session._closed]
 
 
 def set_constant(tensor: Any, value: Any) -> None:
@@ -207,7 +204,11 @@ def variable_of_any_length(initial: Any, name: str) -> Any:
 
 def keras_kind(obj: Any) -> Optional[str]:
     """Say "layer" or "model" for an object of any Keras, None for all else, without importing a Keras to find out."""
-    names = {base.__name__ for base in type(obj).__mro__ if _is_keras_module(base.__module__)}
+    return _keras_kind(type(obj))
+
+
+def _keras_kind(cls: type) -> Optional[str]:
+    names = {base.__name__ for base in cls.__mro__ if _is_keras_module(base.__module__)}
     if "Layer" not in names:
         return None
     return "model" if "Model" in names else "layer"
@@ -249,13 +250,19 @@ def keras_description(obj: Any = None) -> Optional[str]:
 
 def models_compiled_with(optimizer: Any) -> List[Any]:
     """The Keras models that train with an optimizer: it does not know them itself."""
-    is_model: Dict[type, bool] = {}
+    models = _living(lambda cls: _keras_kind(cls) == "model")
+    return [model for model in models if without_keras_wrapper(getattr(model, "optimizer", None)) is optimizer]
+
+
+def _living(wanted: Callable[[type], bool]) -> List[Any]:
+    """All objects of those classes that the garbage collector knows."""
+    answers: Dict[type, bool] = {}
     found = []
     for obj in gc.get_objects():
         cls = type(obj)
-        if cls not in is_model:
-            is_model[cls] = keras_kind(obj) == "model"
-        if is_model[cls] and without_keras_wrapper(getattr(obj, "optimizer", None)) is optimizer:
+        if cls not in answers:
+            answers[cls] = wanted(cls)
+        if answers[cls]:
             found.append(obj)
     return found
 
@@ -369,6 +376,30 @@ def wrapped_optimizer(optimizer: Any) -> Any:
         if inner is not None and optimizer_kind(inner):
             return inner
     return None
+
+
+def loss_scalers_around(optimizer: Any) -> List[Any]:
+    """The wrappers that scale the loss for an optimizer, the innermost first: it does not know them itself."""
+    for wrapper in _living(_scales_loss):
+        if wrapped_optimizer(wrapper) is optimizer:
+            return [wrapper] + loss_scalers_around(wrapper)
+    return []
+
+
+def loss_scaler_that_calls(optimizer: Any) -> Any:
+    """The wrapper in whose method this is called that scales the loss for an optimizer, or None."""
+    frame = sys._getframe()
+    while frame is not None:
+        if frame.f_code.co_varnames[:1] == ("self",):
+            caller = frame.f_locals.get("self")
+            if _scales_loss(type(caller)) and wrapped_optimizer(caller) is optimizer:
+                return caller
+        frame = frame.f_back
+    return None
+
+
+def _scales_loss(cls: type) -> bool:
+    return any("LossScaleOptimizer" in base.__name__ for base in cls.__mro__)  # tf-keras has a LossScaleOptimizerV3
 
 
 def without_keras_wrapper(optimizer: Any) -> Any:

@@ -127,6 +127,7 @@ class Frozen:
             moved = self._moved(session)
             if moved:
                 raise StepBypassed(moved)
+        self._attachments.warn_of_inner_steps()
         self._change({address: self._owned(address) | elements for address, elements in added.items()}, session)
         return self
 
@@ -355,6 +356,8 @@ class Frozen:
             session = _compat.v1().get_default_session()
             if session is None or session.graph is not graph:
                 session = _compat.keras_session(self._target.model)
+            if session is not None and session.graph is not graph:  # Keras' own, after clear_session()
+                return None
         session = _compat.raw_session(session)
         if session is not None and session.graph is not graph:
             raise ArgumentError("session= belongs to another graph than the target's weights")
@@ -401,6 +404,7 @@ class Frozen:
         moved = self._moved(session)
         if moved:
             raise (StepBypassed if self._attachments.may_be_bypassed() else FrozenWeightsMoved)(moved)
+        self._attachments.warn_of_inner_steps()
 
     def rebase(self, session: Any = None) -> "Frozen":
         """Make the present values the reference of `verify()`.
@@ -439,6 +443,7 @@ class Frozen:
                 "{} has taken {} step{} that the freeze did not see (or its step count was set): a tf.function traced "
                 "before the optimizer was attached is not reached".format(name, steps, "" if steps == 1 else "s")
             )
+        notes.extend(self._attachments.inner_steps())
         if session is not None and any(held.stale(session) for held in self._target.held.values()):
             notes.append("this session is stale: frozen.sync(session) tells it of the latest freeze or thaw")
         return Report(rows, self._attachments.names, notes)

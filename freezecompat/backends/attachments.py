@@ -50,10 +50,16 @@ class Attachments:
         return [type(a.optimizer).__name__ for a in self.adapters] + (["hand-written updates"] if self.by_hand else [])
 
     def attach(self, optimizer: Any) -> None:
+        """Join an optimizer at the outermost one that the training calls: there the gradient must be selected."""
         compiled = self._compiled()
         self._detached.discard(optimizer)
         if compiled is not None and any(one is optimizer for one in _chain(compiled)):
-            optimizer = compiled  # the gradient is selected at the outermost one that the training calls
+            self._attach(compiled)
+            return
+        for one in [optimizer] + _compat.loss_scalers_around(optimizer):
+            self._attach(one)
+
+    def _attach(self, optimizer: Any) -> None:
         if self._followed is not None and self._followed.optimizer is optimizer:
             self._given.append(self._followed)
             self._followed = None
@@ -61,12 +67,12 @@ class Attachments:
             self._given.append(self._join(optimizer))
 
     def detach(self, optimizer: Any) -> None:
-        for adapter in self.adapters:
-            if any(one is optimizer for one in _chain(adapter.optimizer)):
-                self._leave(adapter)
-                self._detached.add(adapter.optimizer)
-                return
-        raise ArgumentError("can't detach {}: this Frozen is not attached to it".format(type(optimizer).__name__))
+        joined = [one for one in self.adapters if any(inner is optimizer for inner in _chain(one.optimizer))]
+        if not joined:
+            raise ArgumentError("can't detach {}: this Frozen is not attached to it".format(type(optimizer).__name__))
+        for adapter in joined:
+            self._leave(adapter)
+            self._detached.add(adapter.optimizer)
 
     def start_following(self) -> None:
         if self._target.model is not None:
@@ -157,6 +163,21 @@ class Attachments:
             if missed > 0:
                 uncounted[type(adapter.optimizer).__name__] = missed
         return uncounted
+
+    def inner_steps(self) -> List[str]:
+        """What to say of steps that an unattached wrapper took by calling the attached optimizer inside it."""
+        return [
+            "{0} calls {1}, and {1} is what the freeze is attached to: a NaN in the gradient of a frozen element makes {0} "
+            "skip a step. Call frozen.attach() with the {0}, and make a tf.function that was traced before anew".format(
+                caller, type(adapter.optimizer).__name__
+            )
+            for adapter in self.adapters
+            for caller in adapter.unattached_callers()
+        ]
+
+    def warn_of_inner_steps(self) -> None:
+        for text in self.inner_steps():
+            warnings.warn(text)
 
     def may_be_bypassed(self) -> bool:
         """True where an element that moved was moved by a step that the hook did not see, as far as can be told."""

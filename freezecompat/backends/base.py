@@ -102,6 +102,7 @@ class Adapter:
         self.optimizer = optimizer
         self.owners: List[Any] = []  # the Frozens that are attached: they live as long as the hook does
         self.models: Any = weakref.WeakSet()  # whose train step has been made with the hooks in place
+        self._callers: Any = weakref.WeakSet()  # loss scalers from inside which a step came
         self.count: StepCount = _step_counts.get(optimizer, StepCount)
         self._hooks = [Hook(optimizer, name, around) for name, around in self.methods().items()]
 
@@ -127,6 +128,10 @@ class Adapter:
         with _compat.init_scope():
             return 0 if variable is None else int(variable.numpy()), self.count.read()
 
+    def unattached_callers(self) -> List[str]:
+        """The loss scalers that called this optimizer and are not attached: a frozen NaN makes those skip a step."""
+        return sorted(type(caller).__name__ for caller in self._callers if adapter_of(caller) is None)
+
     def counts_steps(self) -> bool:
         """False in a TF1 graph, where a step that bypasses us is found in the graph itself."""
         return not _compat.building_v1_graph()
@@ -145,6 +150,9 @@ class Adapter:
 
     def holding(self, pairs: Sequence[Pair], counted: bool = True) -> "Holding":
         """A context around the optimizer's own step; it gives the phase `correct`."""
+        caller = _compat.loss_scaler_that_calls(self.optimizer)
+        if caller is not None:
+            self._callers.add(caller)
         weights = {id(held): held for held in map(self._held, [variable for _, variable in pairs])}
         for variable in self.known_variables():
             held = self._held(variable)

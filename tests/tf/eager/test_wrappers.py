@@ -1,5 +1,7 @@
 """Loss scaling: gradients are selected at the outermost optimizer, so that a frozen NaN skips no step."""
 
+import warnings
+
 import numpy as np
 import pytest
 import tensorflow as tf
@@ -91,7 +93,7 @@ def apply(model, outer, gradients):
 GRADIENTS = [np.full(array.shape, k + 1.0, "f4") for k, array in enumerate(kits.WEIGHTS)]
 
 
-@pytest.mark.parametrize("given", ["outer", "inner of the compiled"])
+@pytest.mark.parametrize("given", ["outer", "inner", "inner of the compiled"])
 @pytest.mark.parametrize("bad", [np.nan, np.inf, 3e38], ids=["nan", "inf", "huge"])
 def test_a_frozen_bad_gradient_skips_no_step(wrapper, given, bad):
     """NaN in a frozen gradient: the step is taken, the scale stays, free elements are as with a gradient of 0."""
@@ -101,11 +103,9 @@ def test_a_frozen_bad_gradient_skips_no_step(wrapper, given, bad):
     for value in (0.0, bad):
         model = kit.model()
         outer = wrap(kit.adam())
-        if given == "outer":
-            frozen = fc.freeze(model, SPEC, optimizer=outer)
-        else:
+        if given == "inner of the compiled":
             model.compile(optimizer=outer, loss="mse")
-            frozen = fc.freeze(model, SPEC, optimizer=inner_of(outer))
+        frozen = fc.freeze(model, SPEC, optimizer=outer if given == "outer" else inner_of(outer))
         first = np.where(mask, np.float32(value), GRADIENTS[0])
         for step in range(3):
             before = values(model)
@@ -117,6 +117,35 @@ def test_a_frozen_bad_gradient_skips_no_step(wrapper, given, bad):
         found.append(values(model) + [kits.array(v) for v in kits.optimizer_variables(inner_of(outer))])
     for one, other in zip(*found):
         assert one.tobytes() == other.tobytes()
+
+
+def test_a_wrapper_made_after_the_freeze_is_told_of(wrapper):
+    """The step of the inner optimizer holds; verify(), report() and freeze say what to attach, until it is."""
+    kit, wrap = wrapper
+    model, inner = kit.model(), kit.adam()
+    frozen = fc.freeze(model, SPEC, optimizer=inner)
+    outer = wrap(inner)
+    frozen.verify()
+    assert frozen.report().notes == ()
+    before = values(model)
+    apply(model, outer, GRADIENTS)
+    assert_held_and_free_moved(before, values(model), MASKS)
+    with pytest.warns(UserWarning, match="frozen.attach"):
+        frozen.verify()
+    with pytest.warns(UserWarning, match="skip a step"):
+        frozen.freeze({"out/bias": "all"})
+    assert any(type(outer).__name__ in note for note in frozen.report().notes)
+    frozen.attach(outer)
+    first = np.where(MASKS["hidden/kernel"], np.float32(np.nan), GRADIENTS[0])
+    apply(model, outer, [first] + GRADIENTS[1:])
+    assert steps_of(outer) == 2 and scale_of(outer) == SCALE
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        frozen.verify()
+    assert frozen.report().notes == ()
+    frozen.detach(inner)
+    name = "apply" if kit.name == "keras3" else "apply_gradients"
+    assert name not in vars(outer) and name not in vars(inner)
 
 
 def test_a_free_nan_gradient_still_skips_the_step(wrapper):

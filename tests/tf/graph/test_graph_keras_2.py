@@ -154,3 +154,17 @@ def test_a_hand_written_graph_around_a_keras_model():
         session.run(train_op)
     assert_moved(before, model.get_weights(), frozen.masks)
     frozen.verify(session)
+
+
+def test_after_clear_session():
+    """Keras has gone on to another graph: what needs a session says so, and release() needs none."""
+    model = model_of_values()
+    model.compile(MODULE.Adam(learning_rate=0.05), loss="mse")
+    frozen = fc.freeze(model, SPEC)
+    fit(model)
+    KERAS_2.backend.clear_session()
+    with pytest.raises(ValueError, match="pass session="):
+        frozen.verify()
+    assert any("no session" in note for note in frozen.report().notes)
+    frozen.release()
+    assert "compile" not in vars(model)
