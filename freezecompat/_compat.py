@@ -6,7 +6,7 @@ lets its branch go. TensorFlow is taken from `sys.modules`: whoever hands us a T
 
 import gc
 import sys
-from typing import Any, Callable, Dict, Iterable, Iterator, List, Optional, Tuple
+from typing import Any, Callable, Iterable, Iterator, List, Optional, Tuple
 
 from .exceptions import MissingDependency
 
@@ -256,15 +256,9 @@ def models_compiled_with(optimizer: Any) -> List[Any]:
 
 def _living(wanted: Callable[[type], bool]) -> List[Any]:
     """All objects of those classes that the garbage collector knows."""
-    answers: Dict[type, bool] = {}
-    found = []
-    for obj in gc.get_objects():
-        cls = type(obj)
-        if cls not in answers:
-            answers[cls] = wanted(cls)
-        if answers[cls]:
-            found.append(obj)
-    return found
+    objects = gc.get_objects()
+    classes = {cls for cls in set(map(type, objects)) if wanted(cls)}
+    return [obj for obj in objects if type(obj) in classes] if classes else []
 
 
 def sublayers(layer: Any) -> List[Any]:
