@@ -6,8 +6,8 @@ from ._json_text import JsonObject
 from ._show import show
 from .exceptions import MissingDependency, SpecTypeError, SpecValueError
 
-# PyYAML reads about a million characters in a second where it has its C parser, a tenth of that where not.
-_MAX_TEXT = 100000
+# PyYAML's own parser takes a second for so many, at their worst.
+_MAX_TEXT = 40000
 _MAX_DEPTH = 100
 
 
@@ -25,7 +25,7 @@ def read_yaml(text: str) -> Any:
     """Read a YAML text.
 
     Args:
-        text: the text, of at most a hundred thousand characters.
+        text: the text, of at most 40000 characters.
 
     Returns:
         Lists, strings, numbers, True, False, None, and `JsonObject`s, as from JSON.

@@ -18,7 +18,7 @@ GRU_GATES = ("update", "reset", "candidate")
 
 _ALSO_CALLED = {"candidate": "cell", "cell": "candidate"}
 
-# Its own values and what a layer's statistics follow.
+_MAX_SHOWN = 40
 _STATISTICS = ("moving_mean", "moving_variance")
 
 
@@ -50,7 +50,7 @@ class Units(Element):
                 return ElementSet.empty(weight.shape)
             raise SpecValueError(
                 "which axis of shape {} its units lie along is not known; give units({}, axis=-1)".format(
-                    weight.shape, list(self.indices)
+                    weight.shape, _listed(self.indices)
                 )
             )
         axes = [_axis(axis, weight.shape) for axis in (given if isinstance(given, tuple) else (given,))]
@@ -81,7 +81,8 @@ class Units(Element):
 
     def __repr__(self) -> str:
         options = "" if self.axis is None else ", axis={!r}".format(self.axis)
-        return "units({}{}{})".format(list(self.indices), options, ", statistics=True" if self.statistics else "")
+        options += ", statistics=True" if self.statistics else ""
+        return "units({}{})".format(_listed(self.indices), options)
 
 
 @dataclass(frozen=True)
@@ -213,6 +214,10 @@ def gates(names: Union[str, Sequence[str]], order: Optional[Sequence[str]] = Non
     if columns is not None and len(set(columns)) < len(columns):
         raise SpecValueError("the order {} has a gate twice".format(show(list(columns))))
     return Gates(tuple(wanted), None if columns is None else tuple(columns))
+
+
+def _listed(indices: Sequence[int]) -> str:
+    return str(list(indices)) if len(indices) <= _MAX_SHOWN else "<{} units>".format(len(indices))
 
 
 def _places(name: str, order: Sequence[str]) -> List[int]:

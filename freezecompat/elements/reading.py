@@ -15,6 +15,7 @@ from .of_layers import gates, units
 from .pinned import pin
 
 _MAX_DEPTH = 50
+_MAX_PARTS = 1000
 
 
 def parse(value: Any) -> Element:
@@ -83,6 +84,8 @@ class _JsonForm(NamedTuple):
 def _several(parts: Any, key: str, inner: Callable[[Any], Element]) -> List[Element]:
     if not isinstance(parts, list) or len(parts) < 2:
         raise SpecTypeError("{!r} is a list of two elements or more, received {}".format(key, show(parts)))
+    if len(parts) > _MAX_PARTS:
+        raise SpecValueError("{!r} has {} elements, {} are allowed; one mask does for many".format(key, len(parts), _MAX_PARTS))
     return [inner(part) for part in parts]
 
 
