@@ -24,8 +24,9 @@ TENSORFLOW = ["tensorflow"]
 # The same without GPU support: a third of the size. Not built for macOS, where the plain one has none anyway.
 CPU = ['tensorflow-cpu; sys_platform != "darwin"', 'tensorflow; sys_platform == "darwin"']
 CLI = ["rich"]
+YAML = ["PyYAML"]
 PLOT = ["matplotlib"]
-TEST = ["pytest", "pytest-xdist", "hypothesis"]
+TEST = ["pytest", "pytest-xdist", "hypothesis", "jsonschema", "PyYAML"]
 
 setup(
     name="freezecompat",
@@ -36,7 +37,7 @@ setup(
     license="Apache-2.0",
     license_files=["LICENSE"],
     packages=find_packages(include=["freezecompat", "freezecompat.*"]),
-    package_data={"freezecompat": ["py.typed"]},
+    package_data={"freezecompat": ["py.typed", "spec.schema.json"]},
     python_requires=">=3.7",
     install_requires=["numpy>=1.16"],
     extras_require={
@@ -44,8 +45,9 @@ setup(
         "cpu": CPU,
         "cli": CLI,
         "plot": PLOT,
+        "yaml": YAML,
         "test": TEST,
-        "all": TENSORFLOW + CLI + PLOT,
+        "all": TENSORFLOW + CLI + PLOT + YAML,
     },
     entry_points={"console_scripts": ["freezecompat = freezecompat.cli:main"]},
     classifiers=[

@@ -46,13 +46,14 @@ def read_json(text: str) -> Any:
         raise SpecValueError("this JSON is nested too deeply for a spec") from None
 
 
-def check_keys(value: Any, required: Iterable[str], what: str) -> None:
-    """Raise unless `value` is an object with just the required keys.
+def check_keys(value: Any, required: Iterable[str], what: str, optional: Iterable[str] = ()) -> None:
+    """Raise unless `value` is an object with just the required keys, and none but the optional ones besides.
 
     Args:
         value: what was read.
         required: the keys.
         what: what the object is, for the error: "an entry".
+        optional: keys that may be there.
 
     Raises:
         SpecValueError: it is not.
@@ -71,7 +72,7 @@ def check_keys(value: Any, required: Iterable[str], what: str) -> None:
     if repeated is not None:
         raise SpecValueError("the key {} appears twice".format(show(repeated)))
     for key in value:
-        if key not in keys:
+        if key not in keys and key not in optional:
             raise SpecValueError("{}; {} is unknown".format(expected, show(key)))
     for key in keys:
         if key not in value:

@@ -15,6 +15,7 @@ from .backends.references import References
 from .backends.targets import Target
 from .backends.writes import writes
 from .element_set import ElementSet
+from .elements import Pinned
 from .exceptions import (
     ArgumentError,
     FrozenWeightsMoved,
@@ -27,7 +28,7 @@ from .exceptions import (
     StaleSession,
     StepBypassed,
 )
-from .masks import build_sets
+from .masks import Selection, build
 from .report import Report, ReportRow
 from .spec import FreezeSpec
 
@@ -48,14 +49,14 @@ class Frozen:
         self._references = References(target)
         self._attachments = Attachments(self, target)
         session = self._session(session)
-        added = build_sets(spec, target.rows)
-        self._check_reachable(added)
-        self._check_told(added, session)
+        selected = self._select(spec, session)
+        self._check_reachable(selected.sets)
+        self._check_told(selected.sets, session)
         try:
             for optimizer in optimizers:
                 self._attachments.attach(optimizer)
             self._attachments.start_following()
-            self._change(added, session)
+            self._change(selected.sets, session, selected.pins)
         except BaseException:
             self._let_go(None)
             raise
@@ -120,15 +121,16 @@ class Frozen:
         """
         self._live()
         session = self._session(session)
-        added = build_sets(FreezeSpec(spec), self._target.rows)
-        self._check_reachable(added)
-        self._check_told(added, session)
+        selected = self._select(spec, session)
+        self._check_reachable(selected.sets)
+        self._check_told(selected.sets, session)
         if self._attachments.may_be_bypassed():
             moved = self._moved(session)
             if moved:
                 raise StepBypassed(moved)
         self._attachments.warn_of_inner_steps()
-        self._change({address: self._owned(address) | elements for address, elements in added.items()}, session)
+        wanted = {address: self._owned(address) | elements for address, elements in selected.sets.items()}
+        self._change(wanted, session, selected.pins)
         return self
 
     def thaw(self, spec: Any = None, session: Any = None) -> "Frozen":
@@ -142,10 +144,9 @@ class Frozen:
             This Frozen.
         """
         self._live()
-        removed = dict(self._own) if spec is None else build_sets(FreezeSpec(spec), self._target.rows)
-        self._change(
-            {address: self._owned(address) - elements for address, elements in removed.items()}, self._session(session)
-        )
+        session = self._session(session)
+        removed = dict(self._own) if spec is None else self._select(spec, session).sets
+        self._change({address: self._owned(address) - elements for address, elements in removed.items()}, session)
         return self
 
     def release(self, session: Any = None) -> None:
@@ -167,6 +168,23 @@ class Frozen:
             self._attachments.leave_all()
             for held in self._target.held.values():
                 held.forget_first_mask()
+
+    def _select(self, spec: Any, session: Any) -> Selection:
+        return build(FreezeSpec(spec), self._target.rows, lambda address: self._read(address, session))
+
+    def _read(self, address: str, session: Any) -> np.ndarray:
+        """The present values of a weight, which elements depend on or which are about to be set."""
+        held = self._target.held[address]
+        if session is None and self._target.graph is not None:
+            raise ArgumentError(
+                "{}: in a TF1 graph the values of a weight are those of a session: pass session=".format(address)
+            )
+        try:
+            return held.read(session)
+        except _compat.tensorflow().errors.FailedPreconditionError as error:
+            raise ArgumentError(
+                "{}: the session has no values yet: run the initializer before this freeze".format(address)
+            ) from error
 
     def _owned(self, address: str) -> ElementSet:
         return self._own.get(address, ElementSet.empty(self._target.held[address].shape))
@@ -202,8 +220,17 @@ class Frozen:
                     )
                 )
 
-    def _change(self, wanted: Mapping[str, ElementSet], session: Any) -> None:
+    def _change(
+        self, wanted: Mapping[str, ElementSet], session: Any, pins: Mapping[str, Pinned] = types.MappingProxyType({})
+    ) -> None:
+        setters = [self._target.held[address].pin(self, pinned) for address, pinned in pins.items()]
+        for address in pins:
+            self._read(address, session)  # raises before anything is changed
+        for set_values in setters:
+            set_values(session)
         added = {address: elements - self._owned(address) for address, elements in wanted.items()}
+        for address, pinned in pins.items():
+            added[address] = added[address] | pinned.elements
         self._references.take(session, {address: elements for address, elements in added.items() if elements})
         for address, elements in wanted.items():
             self._references.drop(address, self._owned(address) - elements)

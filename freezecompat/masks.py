@@ -1,15 +1,29 @@
 """From a spec and weight rows to the elements that are frozen: the one place where both backends get their masks."""
 
-from typing import Any, Dict, Iterable, List, Mapping, Sequence, Union
+from typing import Any, Callable, Dict, Iterable, List, Mapping, NamedTuple, Optional, Sequence, Tuple, Union
 
 import numpy as np
 
+from ._show import show
 from .element_set import ElementSet
+from .elements import Chosen, Pinned
 from .exceptions import AmbiguousWeight, FreezeCompatError, SpecValueError, UnknownWeight
 from .resolve import Match, Weight, as_weights, listing, resolve
 from .spec import FreezeSpec, Rule, naming_entry
 
-__all__ = ["ElementSet", "build_masks", "build_sets"]
+__all__ = ["Selection", "build", "build_masks", "merge_pins"]
+
+
+class Selection(NamedTuple):
+    """What a spec selects of some weights.
+
+    Attributes:
+        sets: `{canonical address: elements}`, only sets with at least one element, in weight order.
+        pins: `{canonical address: elements that are set when frozen, and their values}`.
+    """
+
+    sets: Dict[str, ElementSet]
+    pins: Dict[str, Pinned]
 
 
 def build_masks(spec: Any, weights: Union[Mapping[str, Any], Iterable[Weight]]) -> Dict[str, np.ndarray]:
@@ -31,48 +45,151 @@ def build_masks(spec: Any, weights: Union[Mapping[str, Any], Iterable[Weight]]) 
         >>> masks["hidden/kernel"].tolist()
         [[False, True], [True, False]]
     """
-    sets = build_sets(FreezeSpec(spec), as_weights(weights))
-    return {address: np.array(chosen.dense()) for address, chosen in sets.items()}
+    return {address: np.array(chosen.dense()) for address, chosen in build(spec, as_weights(weights)).sets.items()}
 
 
-def build_sets(spec: Any, weights: Sequence[Weight]) -> Dict[str, ElementSet]:
-    """Compute which elements a spec freezes.
+def build(spec: Any, weights: Sequence[Weight], read: Optional[Callable[[str], np.ndarray]] = None) -> Selection:
+    """Compute which elements a spec freezes, and the values that it sets.
 
     Args:
         spec: a `FreezeSpec`, or what one is made of.
         weights: the target's rows, as `as_weights` gives them.
+        read: function of an address that gives the weight's present values, for rows that have none; it is called for the
+            weights whose values matter, once for each.
 
     Returns:
-        `{canonical address: set}`, only sets with at least one element, in the order of `weights`.
+        The selection.
 
     Raises:
-        FreezeCompatError: as `build_masks`.
+        FreezeCompatError: as `build_masks`; or two pins want different values of one element.
 
     Example:
-        >>> build_sets({"bias": "all"}, as_weights({"kernel": np.zeros((4, 3)), "bias": np.zeros(3)}))
+        >>> rows = as_weights({"kernel": np.zeros((4, 3)), "bias": np.zeros(3)})
+        >>> build({"bias": "all"}, rows).sets
         {'bias': ElementSet(3 of 3, shape (3,))}
     """
-    chosen: Dict[str, ElementSet] = {}
-    for number, rule in enumerate(FreezeSpec(spec).rules, 1):
+    spec = FreezeSpec(spec)
+    chosen, pins = _of_spec(spec, _Values(weights, read))
+    sets = {row.address: chosen[row.address] for row in weights if chosen.get(row.address)}
+    if spec.operation is not None and not sets:
+        raise SpecValueError("the spec selects no element: {!r}".format(spec))
+    return Selection(sets, pins)
+
+
+def merge_pins(address: str, first: Optional[Pinned], second: Pinned) -> Pinned:
+    """Join the pins of one weight.
+
+    Args:
+        address: the weight, for the error.
+        first: pins, or None.
+        second: more of them.
+
+    Returns:
+        All of them.
+
+    Raises:
+        SpecValueError: an element is pinned at two values, compared as bits.
+
+    Example:
+        >>> a = Pinned(ElementSet.from_flat((3,), [0]), np.array([1.0]))
+        >>> merge_pins("bias", a, Pinned(ElementSet.from_flat((3,), [2]), np.array([0.5]))).values.tolist()
+        [1.0, 0.5]
+    """
+    if first is None:
+        return second
+    both = first.elements & second.elements
+    if both:
+        one, other = (pinned.values[np.isin(pinned.elements.flat(), both.flat())] for pinned in (first, second))
+        apart = [k for k in range(both.count) if one[k].tobytes() != other[k].tobytes()]
+        if apart:
+            raise SpecValueError(
+                "{}{} is pinned at {} and at {}".format(
+                    address, both.positions()[apart[0]].tolist(), show(one[apart[0]]), show(other[apart[0]])
+                )
+            )
+    elements = first.elements | second.elements
+    flat = elements.flat()
+    values = np.empty(len(flat), first.values.dtype)
+    for pinned in (first, second):
+        values[np.searchsorted(flat, pinned.elements.flat())] = pinned.values
+    return Pinned(elements, values)
+
+
+class _Values:
+    """The rows, with their values read where they are asked for."""
+
+    def __init__(self, rows: Sequence[Weight], read: Optional[Callable[[str], np.ndarray]]) -> None:
+        self.rows = rows
+        self._read = read
+        self._known: Dict[str, np.ndarray] = {}
+
+    def filled(self, row: Weight) -> Weight:
+        if row.values is not None or self._read is None:
+            return row
+        if row.address not in self._known:
+            self._known[row.address] = self._read(row.address)
+        return row._replace(values=self._known[row.address])
+
+
+def _of_spec(spec: FreezeSpec, values: _Values) -> Tuple[Dict[str, ElementSet], Dict[str, Pinned]]:
+    parts = [_of_spec(part, values) for part in spec.specs]
+    pins: Dict[str, Pinned] = {}
+    for _, of_part in parts:
+        for address, pinned in of_part.items():
+            pins[address] = merge_pins(address, pins.get(address), pinned)
+    if spec.operation == "or":
+        chosen: Dict[str, ElementSet] = {}
+        for sets, _ in parts:
+            _unite(chosen, sets)
+        return chosen, pins
+    if spec.operation == "and":
+        chosen = dict(parts[0][0])
+        for sets, _ in parts[1:]:
+            chosen = {address: chosen[address] & sets[address] for address in chosen if address in sets}
+        return chosen, pins
+    if spec.operation == "not":
+        sets = parts[0][0]
+        trainable = [row for row in values.rows if row.trainable]
+        return {
+            row.address: ~sets[row.address] if row.address in sets else ElementSet.full(row.shape) for row in trainable
+        }, pins
+    return _of_rules(spec.rules, values)
+
+
+def _of_rules(rules: Sequence[Rule], values: _Values) -> Tuple[Dict[str, ElementSet], Dict[str, Pinned]]:
+    sets: Dict[str, ElementSet] = {}
+    pins: Dict[str, Pinned] = {}
+    for number, rule in enumerate(rules, 1):
         with naming_entry(number, rule.address):
-            for address, selected in _select(rule, weights).items():
-                chosen[address] = chosen[address] | selected if address in chosen else selected
-    return {row.address: chosen[row.address] for row in weights if chosen.get(row.address)}
+            chosen = _select(rule, values)
+            _unite(sets, {address: one.elements for address, one in chosen.items()})
+            for address, one in chosen.items():
+                for pinned in one.pins:
+                    pins[address] = merge_pins(address, pins.get(address), pinned)
+    return sets, pins
 
 
-def _select(rule: Rule, weights: Sequence[Weight]) -> Dict[str, ElementSet]:
-    rows = _rows(rule, resolve(rule.address, weights))
-    selected: Dict[str, ElementSet] = {}
+def _unite(sets: Dict[str, ElementSet], more: Mapping[str, ElementSet]) -> None:
+    for address, elements in more.items():
+        sets[address] = sets[address] | elements if address in sets else elements
+
+
+def _select(rule: Rule, values: _Values) -> Dict[str, Chosen]:
+    match = resolve(rule.address, values.rows)
+    rows = _rows(rule, match)
+    chosen: Dict[str, Chosen] = {}
     for row in rows:
+        if rule.elements.needs_values:
+            row = values.filled(row)
         try:
-            selected[row.address] = rule.elements.select(row)
+            chosen[row.address] = rule.elements.choose(row, match.kind == "weight")
         except FreezeCompatError as error:
             if row.address == rule.address:
                 raise
             raise type(error)("{}: {}".format(row.address, error)) from error.__cause__
-    if not any(selected.values()):
+    if not any(one.elements for one in chosen.values()):
         raise SpecValueError("{!r} selects no element of {}".format(rule.elements, listing(rows)))
-    return selected
+    return chosen
 
 
 def _rows(rule: Rule, match: Match) -> List[Weight]:
@@ -84,11 +201,38 @@ def _rows(rule: Rule, match: Match) -> List[Weight]:
             "this is a layer, and {!r} selects elements of one weight; write the address of one of its weights: "
             "{}".format(rule.elements, listing(match.weights))
         )
-    rows = [row for row in match.weights if row.trainable or not rule.elements.trainable_only]
+    rows = [row for row in match.weights if rule.elements.reaches(row)]
     if not rows:
         raise UnknownWeight(
             "only weights that are not trainable fit: {}; write the exact address of each to freeze it".format(
                 listing(match.weights)
             )
         )
+    if match.kind == "layer" and rule.elements.of_one_layer:
+        return _with_units_of(match.layer, rows, rule)
     return rows
+
+
+def _with_units_of(layer: Optional[str], rows: List[Weight], rule: Rule) -> List[Weight]:
+    """The rows with the axes of that layer's own units; a layer around several others has none."""
+    if any(row.outer_units is not None and row.outer_units[0] == layer for row in rows):
+        return [_seen_from(layer, row) for row in rows]
+    places = [(row.layer, row.role or row.address) for row in rows if row.unit_axis is not None]
+    layers = list(dict.fromkeys(place[0] for place in places))
+    if len(layers) > 1:
+        raise AmbiguousWeight(
+            "{!r} are those of one layer, and this one holds several: {}; write one of them".format(
+                rule.elements, ", ".join(layers)
+            )
+        )
+    if len(set(places)) < len(places):
+        raise AmbiguousWeight(
+            "{!r} are those of one cell, and this layer holds several; write the address of one of its weights: "
+            "{}".format(rule.elements, listing(rows))
+        )
+    return rows
+
+
+def _seen_from(layer: Optional[str], row: Weight) -> Weight:
+    outer = row.outer_units
+    return row._replace(unit_axis=outer[1] if outer is not None and outer[0] == layer else None, gates=None)

@@ -39,7 +39,11 @@ class Weight(NamedTuple):
         values: array of its present values, or None where they are not needed.
         layer: canonical address of its layer, "" if that is the target itself, None if it has none.
         role: kernel, bias, gamma, ...
-        unit_axis: the axis, or axes, along which its layer's output units lie.
+        unit_axis: the axis along which its layer's output units lie; several axes count as one, in C order; None if it has
+            none.
+        whole_for_units: whether every output unit of its layer depends on all of it.
+        gates: names of the gates whose columns make up its last axis, in order; None if it has none.
+        outer_units: (address of a layer around its own, the axis of that layer's units in it), or None: an attention's heads.
         aliases: further native names and paths, and other canonical addresses of a shared variable.
         handles: the variable objects; compared by `is` only.
 
@@ -58,12 +62,15 @@ class Weight(NamedTuple):
     layer: Optional[str] = None
     role: Optional[str] = None
     unit_axis: Any = None
+    whole_for_units: bool = False
+    gates: Optional[Tuple[str, ...]] = None
+    outer_units: Optional[Tuple[str, Any]] = None
     aliases: Tuple[str, ...] = ()
     handles: Tuple[Any, ...] = ()
 
 
 class Match(NamedTuple):
-    """The weights that an address names, in weight order, and how: "weight", "glob" or "layer".
+    """The weights that an address names, in weight order, how: "weight", "glob" or "layer", and the layer's whole address.
 
     Example:
         >>> resolve("hidden", as_weights({"hidden/kernel": np.zeros((4, 3))})).kind
@@ -72,6 +79,7 @@ class Match(NamedTuple):
 
     weights: Tuple[Weight, ...]
     kind: str
+    layer: Optional[str] = None
 
 
 def as_weights(weights: Union[Mapping[str, Any], Iterable[Weight]]) -> List[Weight]:
@@ -144,9 +152,9 @@ Write the whole address, or a pattern such as '*/kernel' for all of them
         return Match(globbed, "glob")
     if re.match(r"#[0-9]+\Z", address):
         return Match((_by_ordinal(address, weights),), "weight")
-    in_layer = _by_layer(address, weights)
-    if in_layer:
-        return Match(in_layer, "layer")
+    layer = _by_layer(address, weights)
+    if layer is not None:
+        return Match(tuple(row for row in weights if _is_below(row, layer)), "layer", layer)
     raise UnknownWeight(
         "no weight is called {}. {}{}".format(show(address), _known(weights), _suggestion(address, weights))
     )
@@ -225,7 +233,7 @@ def _by_ordinal(address: str, weights: Sequence[Weight]) -> Weight:
     )
 
 
-def _by_layer(address: str, weights: Sequence[Weight]) -> Tuple[Weight, ...]:
+def _by_layer(address: str, weights: Sequence[Weight]) -> Optional[str]:
     layers = _layers(weights)
     found = [layer for layer in layers if layer == address]
     found = found or [layer for layer in layers if layer.endswith("/" + address)]
@@ -233,7 +241,7 @@ def _by_layer(address: str, weights: Sequence[Weight]) -> Tuple[Weight, ...]:
         raise AmbiguousWeight(
             "{} fits {} layers: {}. Write the whole address".format(show(address), len(found), _cut(found))
         )
-    return tuple(row for row in weights for layer in found if _is_below(row, layer))
+    return found[0] if found else None
 
 
 def _is_below(row: Weight, layer: str) -> bool:

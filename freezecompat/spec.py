@@ -1,18 +1,24 @@
-"""The spec: which elements of which weights, immutable, in Python and as a JSON file."""
+"""The spec: which elements of which weights, immutable, in Python and as a JSON or YAML file."""
 
 import json
 import os
 import uuid
 from contextlib import contextmanager
-from typing import Any, Dict, Iterable, Iterator, List, Mapping, NamedTuple, Optional, Tuple, Union
+from typing import Any, Dict, Iterable, Iterator, List, Mapping, NamedTuple, Optional, Sequence, Tuple, Union
+
+import numpy as np
 
 from . import elements as _elements
 from ._json_text import check_keys, read_json
+from ._yaml_text import is_yaml, read_yaml, write_yaml
 from ._show import show
 from .elements import Element
+from .elements.base import without_pins
 from .exceptions import FreezeCompatError, SpecTypeError, SpecValueError
 
 _VERSION = 1
+_MAX_DEPTH = 50
+_OPERATIONS = {"or": "|", "and": "&", "not": "~"}
 
 
 class Rule(NamedTuple):
@@ -34,15 +40,19 @@ class Rule(NamedTuple):
 class FreezeSpec:
     """Say which elements of which weights are frozen.
 
+    `|`, `&` and `~` combine specs: what either freezes, what both freeze, and all other elements of the trainable weights.
+
     Example:
         >>> spec = FreezeSpec({"hidden/kernel": [(1, 2), (3, 1)], "*/bias": "all"})
         >>> spec
         FreezeSpec({'hidden/kernel': [(1, 2), (3, 1)], '*/bias': 'all'})
         >>> FreezeSpec.from_json(spec.to_json()) == spec
         True
+        >>> ~spec
+        ~FreezeSpec({'hidden/kernel': [(1, 2), (3, 1)], '*/bias': 'all'})
     """
 
-    __slots__ = ("_rules",)
+    __slots__ = ("_rules", "_operation", "_specs")
 
     def __init__(self, entries: Union["FreezeSpec", Mapping[Any, Any], Iterable[Tuple[Any, Any]]]) -> None:
         """Make a spec.
@@ -55,8 +65,11 @@ class FreezeSpec:
             SpecValueError: no entries, or elements that can't be read.
             ElementIndexError: indices of different lengths.
         """
+        self._operation: Optional[str] = None
+        self._specs: Tuple[FreezeSpec, ...] = ()
         if isinstance(entries, FreezeSpec):
             self._rules: Tuple[Rule, ...] = entries.rules
+            self._operation, self._specs = entries.operation, entries.specs
             return
         pairs = _pairs(entries)
         if not pairs:
@@ -83,26 +96,112 @@ class FreezeSpec:
     @classmethod
     def _of_rules(cls, rules: Iterable[Rule]) -> "FreezeSpec":
         spec = cls.__new__(cls)
-        spec._rules = tuple(rules)
+        spec._rules, spec._operation, spec._specs = tuple(rules), None, ()
         return spec
+
+    @classmethod
+    def _of_specs(cls, operation: str, specs: Sequence["FreezeSpec"]) -> "FreezeSpec":
+        if operation != "or":
+            for spec in specs:
+                spec._check_no_pins(_OPERATIONS[operation])
+        combined = cls._of_rules(())
+        combined._operation = operation
+        combined._specs = tuple(
+            inner
+            for spec in specs
+            for inner in (spec.specs if spec.operation == operation and operation != "not" else (spec,))
+        )
+        return combined
 
     @property
     def rules(self) -> Tuple[Rule, ...]:
-        """The entries, in the order given."""
+        """The entries, in the order given; none of a combination."""
         return self._rules
+
+    @property
+    def operation(self) -> Optional[str]:
+        """What combines `specs`: "or", "and" or "not"; None of a spec that has entries."""
+        return self._operation
+
+    @property
+    def specs(self) -> Tuple["FreezeSpec", ...]:
+        """The specs that it combines; none of a spec that has entries."""
+        return self._specs
+
+    def _check_no_pins(self, sign: str) -> None:
+        for spec in self._specs:
+            spec._check_no_pins(sign)
+        for number, rule in enumerate(self._rules, 1):
+            with naming_entry(number, rule.address):
+                without_pins(rule.elements, sign)
+
+    def __or__(self, other: Any) -> "FreezeSpec":
+        return FreezeSpec._of_specs("or", [self, FreezeSpec(other)])
+
+    def __ror__(self, other: Any) -> "FreezeSpec":
+        return FreezeSpec._of_specs("or", [FreezeSpec(other), self])
+
+    def __and__(self, other: Any) -> "FreezeSpec":
+        return FreezeSpec._of_specs("and", [self, FreezeSpec(other)])
+
+    def __rand__(self, other: Any) -> "FreezeSpec":
+        return FreezeSpec._of_specs("and", [FreezeSpec(other), self])
+
+    def __invert__(self) -> "FreezeSpec":
+        return FreezeSpec._of_specs("not", [self])
+
+    @classmethod
+    def from_masks(
+        cls, masks: Union[Mapping[str, Any], str, "os.PathLike[str]"], *, true_means: str = "frozen"
+    ) -> "FreezeSpec":
+        """Make a spec of masks that were made elsewhere.
+
+        Args:
+            masks: `{address: bool array}`, or the path of an .npz file of them.
+            true_means: "frozen", or "trained" where True marks what trains.
+
+        Returns:
+            The spec, an entry for each mask that freezes anything.
+
+        Raises:
+            FileNotFoundError: there is no such file.
+            SpecTypeError: a mask is no bool array.
+            SpecValueError: no .npz file, another word for `true_means`, or nothing is frozen.
+
+        Example:
+            >>> FreezeSpec.from_masks({"kernel": np.array([True, False])}, true_means="trained")
+            FreezeSpec({'kernel': mask(np.array([False, True]))})
+        """
+        if true_means not in ("frozen", "trained"):
+            raise SpecValueError('true_means is "frozen" or "trained", received {}'.format(show(true_means)))
+        found = masks if isinstance(masks, Mapping) else _load_npz(os.fspath(masks))
+        rules = []
+        for number, (address, array) in enumerate(found.items(), 1):
+            with naming_entry(number, address):
+                mask = _elements.mask(array)
+                if true_means == "trained":
+                    mask = _elements.mask(~mask.array)
+            if mask.array.any():
+                rules.append(Rule(address, mask))
+        if not rules:
+            raise SpecValueError("the masks freeze no element; is it true_means={!r}?".format(
+                "trained" if true_means == "frozen" else "frozen"
+            ))
+        return cls._of_rules(rules)
 
     @classmethod
     def load(cls, path: Union[str, "os.PathLike[str]"]) -> "FreezeSpec":
         """Read a spec file; files that it names are relative to its folder.
 
         Args:
-            path: the file.
+            path: the file; YAML if its name ends in .yaml or .yml, else JSON.
 
         Returns:
             The spec.
 
         Raises:
             FileNotFoundError: there is no such file.
+            MissingDependency: YAML, and PyYAML is not installed.
             SpecTypeError, SpecValueError, ElementIndexError: see `from_json`; the text names the file.
 
         Example:
@@ -117,16 +216,18 @@ class FreezeSpec:
                 text = file.read()
             except UnicodeDecodeError as error:
                 raise SpecValueError("this is not UTF-8 text: {}".format(error)) from error
-            return cls.from_json(text, folder=os.path.dirname(os.path.abspath(path)))
+            read = read_yaml(text) if is_yaml(path) else read_json(text)
+            return cls._of_object(read, os.path.dirname(os.path.abspath(path)))
 
     def dump(self, path: Union[str, "os.PathLike[str]"]) -> None:
-        """Write the spec to a JSON file; a failure leaves what was there.
+        """Write the spec to a file; a failure leaves what was there.
 
         Args:
-            path: the file; replaced if it is there.
+            path: the file, replaced if it is there; YAML if its name ends in .yaml or .yml, else JSON.
 
         Raises:
-            SpecTypeError: an address is a variable object.
+            SpecTypeError: an address is a variable object, or elements are chosen by a function.
+            MissingDependency: YAML, and PyYAML is not installed.
 
         Example:
             >>> import tempfile
@@ -135,8 +236,8 @@ class FreezeSpec:
             ...     FreezeSpec.load(os.path.join(folder, "spec.json"))
             FreezeSpec({'kernel': 'all'})
         """
-        text = self.to_json()
         target = os.path.realpath(os.fspath(path))
+        text = write_yaml(json.loads(self.to_json())) if is_yaml(target) else self.to_json()
         temporary = "{}.{}.tmp".format(target, uuid.uuid4().hex)
         try:
             with open(temporary, "x", encoding="utf-8", newline="\n") as file:
@@ -167,10 +268,33 @@ class FreezeSpec:
             >>> FreezeSpec.from_json('{"freezecompat": 1, "freeze": [{"weight": "kernel", "elements": [[1, 2]]}]}')
             FreezeSpec({'kernel': (1, 2)})
         """
-        read = read_json(text)
+        return cls._of_object(read_json(text), folder)
+
+    @classmethod
+    def _of_object(cls, read: Any, folder: Optional[str]) -> "FreezeSpec":
         if isinstance(read, dict) and "freezecompat" in read:
             _check_version(read["freezecompat"])
-        check_keys(read, ("freezecompat", "freeze"), "a spec file")
+        kind = ("op", "specs") if isinstance(read, dict) and "op" in read else ("freeze",)
+        check_keys(read, ("freezecompat",) + kind, "a spec file")
+        return cls._of_part(read, folder, 0)
+
+    @classmethod
+    def _of_part(cls, read: Any, folder: Optional[str], depth: int) -> "FreezeSpec":
+        if depth > _MAX_DEPTH:
+            raise SpecValueError("specs are nested more than {} deep".format(_MAX_DEPTH))
+        if isinstance(read, dict) and "op" in read:
+            operation, parts = read["op"], read.get("specs")
+            if not isinstance(operation, str) or operation not in _OPERATIONS:
+                raise SpecValueError("'op' is one of {}, received {}".format(", ".join(_OPERATIONS), show(operation)))
+            if not isinstance(parts, list) or (len(parts) != 1 if operation == "not" else len(parts) < 2):
+                raise SpecValueError(
+                    "'specs' of {!r} is a list of {}, received {}".format(
+                        operation, "one spec" if operation == "not" else "two specs or more", show(parts)
+                    )
+                )
+            for part in parts:
+                check_keys(part, ("op", "specs") if isinstance(part, dict) and "op" in part else ("freeze",), "a spec")
+            return cls._of_specs(operation, [cls._of_part(part, folder, depth + 1) for part in parts])
         if not isinstance(read["freeze"], list):
             raise SpecValueError("'freeze' is a list of entries, received {}".format(show(read["freeze"])))
         rules = []
@@ -201,20 +325,30 @@ class FreezeSpec:
               ]
             }
         """
+        lines = self._lines("  ")
+        return '{{\n  "freezecompat": {},\n  {}\n}}\n'.format(_VERSION, lines)
+
+    def _lines(self, indent: str) -> str:
+        """The keys of one spec, the first line without its indent."""
+        inner = indent + "  "
+        if self._operation is not None:
+            parts = [
+                "{}{{\n{}  {}\n{}}}".format(inner, inner, spec._lines(inner + "  "), inner) for spec in self._specs
+            ]
+            return '"op": "{}",\n{}"specs": [\n{}\n{}]'.format(self._operation, indent, ",\n".join(parts), indent)
         entries = []
         for number, rule in enumerate(self._rules, 1):
             with naming_entry(number, rule.address):
                 if not isinstance(rule.address, str):
                     raise SpecTypeError("a variable object can't be written to a file; use its address")
                 entry: Dict[str, Any] = {"weight": rule.address, "elements": rule.elements.to_json()}
-            entries.append("\n    " + json.dumps(entry, allow_nan=False))
-        inside = ",".join(entries) + "\n  " if entries else ""
-        return '{{\n  "freezecompat": {},\n  "freeze": [{}]\n}}\n'.format(_VERSION, inside)
+            entries.append("\n" + inner + json.dumps(entry, allow_nan=False))
+        return '"freeze": [{}]'.format(",".join(entries) + "\n" + indent if entries else "")
 
     def __eq__(self, other: Any) -> Any:
         if not isinstance(other, FreezeSpec):
             return NotImplemented
-        if len(self._rules) != len(other._rules):
+        if (self._operation, self._specs) != (other._operation, other._specs) or len(self._rules) != len(other._rules):
             return False
         return all(
             _same_address(a.address, b.address) and a.elements == b.elements for a, b in zip(self._rules, other._rules)
@@ -223,21 +357,25 @@ class FreezeSpec:
     def __hash__(self) -> int:
         if not all(isinstance(rule.address, str) for rule in self._rules):
             raise TypeError("a FreezeSpec with variable objects as addresses has no hash")
-        return hash(self._rules)
+        return hash((self._rules, self._operation, self._specs))
 
     def __repr__(self) -> str:
+        if self._operation is not None:
+            texts = [repr(spec) if spec.operation in (None, "not") else "({!r})".format(spec) for spec in self._specs]
+            sign = _OPERATIONS[self._operation]
+            return "~" + texts[0] if self._operation == "not" else " {} ".format(sign).join(texts)
         if not self._rules:
             return "FreezeSpec.empty()"
-        texts = [
+        entries = [
             (
                 repr(rule.address) if isinstance(rule.address, str) else "<{}>".format(show(rule.address)),
                 repr(rule.elements),
             )
             for rule in self._rules
         ]
-        if len({address for address, _ in texts}) == len(texts):
-            return "FreezeSpec({{{}}})".format(", ".join("{}: {}".format(*text) for text in texts))
-        return "FreezeSpec([{}])".format(", ".join("({}, {})".format(*text) for text in texts))
+        if len({address for address, _ in entries}) == len(entries):
+            return "FreezeSpec({{{}}})".format(", ".join("{}: {}".format(*entry) for entry in entries))
+        return "FreezeSpec([{}])".format(", ".join("({}, {})".format(*entry) for entry in entries))
 
 
 @contextmanager
@@ -291,6 +429,18 @@ def _pairs(entries: Any) -> List[Tuple[Any, Any]]:
 
 def _same_address(a: Any, b: Any) -> bool:
     return a is b or (isinstance(a, str) and isinstance(b, str) and a == b)
+
+
+def _load_npz(path: str) -> Dict[str, np.ndarray]:
+    try:
+        with np.load(path, allow_pickle=False) as file:
+            return {name: file[name] for name in file.files}
+    except OSError as error:
+        if isinstance(error, FileNotFoundError):
+            raise
+        raise SpecValueError("{} is no .npz file of masks: {}".format(show(path), error)) from error
+    except Exception as error:  # a zip that is broken, a pickle, one array instead of several
+        raise SpecValueError("{} is no .npz file of masks: {}".format(show(path), error)) from error
 
 
 def _check_version(version: Any) -> None:

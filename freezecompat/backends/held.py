@@ -13,6 +13,8 @@ from .. import _compat
 from ..exceptions import ArgumentError
 from ..reference import Values
 from ..element_set import ElementSet
+from ..elements import Pinned
+from ..masks import merge_pins
 from .writes import Write
 
 
@@ -45,6 +47,7 @@ class HeldWeight:
         self.frozen = ElementSet.empty(self.shape)
         self.adapters: Any = weakref.WeakSet()
         self._owners: Any = weakref.WeakKeyDictionary()
+        self._pins: Any = weakref.WeakKeyDictionary()
         self._version = 0
         self._changes: List[Tuple[int, ElementSet]] = []
 
@@ -58,6 +61,8 @@ class HeldWeight:
             self._owners[owner] = elements
         else:
             self._owners.pop(owner, None)
+        if owner in self._pins:
+            self._pins[owner] = _among(self._pins[owner], elements)
         wanted = ElementSet.empty(self.shape)
         for owned in self._owners.values():
             wanted = wanted | owned
@@ -69,6 +74,22 @@ class HeldWeight:
             older = [(version, elements - changed) for version, elements in self._changes]
             self._changes = [(version, elements) for version, elements in older if elements]
             self._changes.append((self._version, changed))
+
+    def pin(self, owner: Any, pinned: Pinned) -> Callable[[Any], None]:
+        """Check that no live owner has pinned one of the elements at another value; the result sets the values."""
+        for other in self._pins.values():
+            merge_pins(_compat.native_name(self.variable), other, pinned)
+
+        def write(session: Any) -> None:
+            self._write(pinned, session)
+            self._pins[owner] = merge_pins("", self._pins.get(owner), pinned)
+
+        return write
+
+    def _write(self, pinned: Pinned, session: Any) -> None:
+        value = np.array(self.read(session))
+        value.reshape(-1)[pinned.elements.flat()] = pinned.values
+        self.write(value, session)
 
     def _changed_since(self, version: int) -> ElementSet:
         changed = ElementSet.empty(self.shape)
@@ -144,6 +165,10 @@ class HeldWeight:
         """The present values."""
         raise NotImplementedError
 
+    def write(self, value: np.ndarray, session: Any = None) -> None:
+        """Assign an array of the weight's shape."""
+        raise NotImplementedError
+
     def bring(self, session: Any = None) -> None:
         """Let the steps of this session see what is wanted, and give changed elements the slots of a fresh optimizer."""
         raise NotImplementedError
@@ -168,6 +193,11 @@ class HeldWeight:
             adapter.reset_slots(self, changed, session)
 
 
+def _among(pinned: Pinned, elements: ElementSet) -> Pinned:
+    kept = pinned.elements & elements
+    return Pinned(kept, pinned.values[np.isin(pinned.elements.flat(), kept.flat())])
+
+
 def _zero_where(mask: Any, values: Any) -> Any:
     # Selected, never multiplied: 0 * nan is nan (CASES: a frozen element's gradient may be anything).
     return _compat.select(mask, _compat.tensorflow().zeros_like(values), values)
@@ -188,6 +218,10 @@ class EagerWeight(HeldWeight):
     def read(self, session: Any = None) -> np.ndarray:
         with _compat.init_scope():
             return self.variable.numpy()
+
+    def write(self, value: np.ndarray, session: Any = None) -> None:
+        with _compat.init_scope():
+            self.variable.assign(value)
 
     def bring(self, session: Any = None) -> None:
         changed, self._changes = self._changed_since(0), []
@@ -265,6 +299,11 @@ class GraphWeight(HeldWeight):
 
     def read(self, session: Any = None) -> np.ndarray:
         return session.run(self.variable)
+
+    def write(self, value: np.ndarray, session: Any = None) -> None:
+        # The initializer's own input is fed: no new op, so that a finalized graph will do.
+        initializer = self.variable.initializer
+        session.run(initializer, {initializer.inputs[1]: value})
 
     def present_session(self) -> Any:
         session = _compat.v1().get_default_session()

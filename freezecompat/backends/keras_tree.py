@@ -7,9 +7,10 @@ a name that stands beside its like gets `~2`, `~3`.
 
 import re
 from collections import Counter
-from typing import Any, Dict, Iterator, List, NamedTuple, Optional, Tuple
+from typing import Any, Iterator, List, NamedTuple, Optional, Tuple
 
 from .. import _compat
+from .keras_meaning import Meaning, head_axis, meaning
 
 
 class Place(NamedTuple):
@@ -18,7 +19,8 @@ class Place(NamedTuple):
     address: str
     layer: str
     role: str
-    unit_axis: Any
+    meaning: Meaning
+    outer_units: Optional[Tuple[str, Any]]  # (address of the attention layer around, axis of its heads)
     variable: Any
     is_state: bool  # made as not trainable: its layer writes it itself
 
@@ -28,18 +30,27 @@ def places(target: Any) -> Iterator[Place]:
     return _walk(target, "", Counter(), ())
 
 
-def _walk(layer: Any, path: str, taken: Counter, above: Tuple[int, ...]) -> Iterator[Place]:
+def _walk(layer: Any, path: str, taken: Counter, above: Tuple[Any, ...]) -> Iterator[Place]:
     for variable, is_state in _compat.own_variables(layer):
         role = _role(layer, variable)
-        yield Place(_join(path, _numbered(taken, role)), path, role, _unit_axis(layer, role), variable, is_state)
+        heads = head_axis(above[-1], layer, role) if above else None
+        yield Place(
+            address=_join(path, _numbered(taken, role)),
+            layer=path,
+            role=role,
+            meaning=meaning(layer, role, len(variable.shape)),
+            outer_units=None if heads is None else (path.rpartition("/")[0], heads),
+            variable=variable,
+            is_state=is_state,
+        )
     for child in _compat.sublayers(layer):
-        if id(child) in above:
+        if any(child is one for one in above):
             continue  # a layer that holds itself
         if _is_unnamed_cell(layer, child):
-            yield from _walk(child, path, taken, above + (id(layer),))
+            yield from _walk(child, path, taken, above + (layer,))
         else:
             name = _numbered(taken, child.name)
-            yield from _walk(child, _join(path, name), Counter(), above + (id(layer),))
+            yield from _walk(child, _join(path, name), Counter(), above + (layer,))
 
 
 def _join(path: str, name: str) -> str:
@@ -75,24 +86,3 @@ def _attribute(layer: Any, variable: Any) -> Optional[str]:
         if value is variable or (_compat.is_variable(value) and _compat.backend_variable(value) is wanted):
             return name.lstrip("_")
     return None
-
-
-def _unit_axis(layer: Any, role: str) -> Any:
-    names = _class_names(layer)
-    if role == "depthwise_kernel":
-        return (-2, -1)
-    if role == "kernel" and any("Transpose" in name for name in names):
-        return -2
-    return _UNIT_AXES.get(role)
-
-
-_UNIT_AXES: Dict[str, int] = {
-    "kernel": -1,
-    "pointwise_kernel": -1,
-    "bias": -1,
-    "embeddings": -1,
-    "gamma": -1,
-    "beta": -1,
-    "moving_mean": -1,
-    "moving_variance": -1,
-}

@@ -89,13 +89,18 @@ def _of_layer(layer: Any, model: Any) -> Target:
         aliases = tuple(place.address for place in spots[1:])
         if spots:
             first = spots[0]
-            entries.append((first.address, variable, aliases, first.layer, first.role, first.unit_axis))
+            entries.append((first.address, variable, aliases, _meant(first)))
             if first.is_state:
                 unheld.append(first.address)
         else:
-            entries.append((_plain_name(variable), variable, aliases, None, None, None))
+            entries.append((_plain_name(variable), variable, aliases, {}))
     ordinals = {id(_compat.backend_variable(v)): k for k, v in enumerate(_unique(layer.trainable_variables))}
     return _target(entries, trainable, ordinals, model)._replace(unheld=frozenset(unheld))
+
+
+def _meant(place: keras_tree.Place) -> Dict[str, Any]:
+    """The fields of a row that say what the weight is in its layer."""
+    return dict(place.meaning._asdict(), layer=place.layer, role=place.role, outer_units=place.outer_units)
 
 
 def _of_named(named: Any) -> Target:
@@ -107,7 +112,7 @@ def _of_named(named: Any) -> Target:
         keys.setdefault(id(_compat.backend_variable(variable)), []).append(key)
     for variable in _unique(named.values()):
         first, *others = keys[id(_compat.backend_variable(variable))]
-        entries.append((first, variable, tuple(others), None, None, None))
+        entries.append((first, variable, tuple(others), {}))
     return _target(entries, *_numbered([entry[1] for entry in entries]), model=None)
 
 
@@ -124,7 +129,7 @@ def _of_variables(variables: Any) -> Target:
         if names.count(name) > 1:
             # A variable that is not trained has no ordinal: it can be named by the object itself.
             name = "#{}".format(ordinal) if ordinal is not None else "{}~{}".format(name, len(entries))
-        entries.append((name, variable, (), None, None, None))
+        entries.append((name, variable, (), {}))
     return _target(entries, trainable, ordinals, model=None)
 
 
@@ -137,7 +142,7 @@ def _target(entries: List[Tuple[Any, ...]], trainable: set, ordinals: Dict[int, 
     if not entries:
         raise ArgumentError("the target has no variables")
     rows, held = [], {}
-    for address, variable, aliases, layer, role, unit_axis in entries:
+    for address, variable, aliases, meant in entries:
         backend = _compat.backend_variable(variable)
         handles = (variable,) if backend is variable else (variable, backend)
         state = held_weight(backend)
@@ -149,11 +154,9 @@ def _target(entries: List[Tuple[Any, ...]], trainable: set, ordinals: Dict[int, 
                 trainable=id(backend) in trainable,
                 name=_compat.native_name(variable),
                 ordinal=ordinals.get(id(backend)),
-                layer=layer,
-                role=role,
-                unit_axis=unit_axis,
                 aliases=aliases,
                 handles=handles,
+                **meant,
             )
         )
         held[address] = state

@@ -14,7 +14,8 @@ from freezecompat.exceptions import (
     SpecValueError,
     UnknownWeight,
 )
-from freezecompat.masks import ElementSet, build_masks, build_sets
+from freezecompat.element_set import ElementSet
+from freezecompat.masks import build, build_masks
 from freezecompat.resolve import Weight, as_weights
 from freezecompat.spec import FreezeSpec
 
@@ -28,7 +29,7 @@ WEIGHTS = [
 
 
 def counts(spec, weights=WEIGHTS):
-    return {address: chosen.count for address, chosen in build_sets(spec, weights).items()}
+    return {address: chosen.count for address, chosen in build(spec, weights).sets.items()}
 
 
 @pytest.mark.parametrize("dense", [False, True], ids=["indices", "dense"])
@@ -142,7 +143,7 @@ def test_masks_are_the_callers_own():
 def test_which_weights(spec, expected):
     """Weights come in weight order; a pattern or layer names trainable ones, an address any."""
     assert counts(spec) == expected
-    assert list(build_sets(spec, WEIGHTS)) == list(expected)
+    assert list(build(spec, WEIGHTS).sets) == list(expected)
 
 
 def test_one_weight_of_a_glob_may_be_empty():

@@ -1,15 +1,11 @@
-"""Which elements of a weight a rule selects: immutable descriptions, each a few lines.
-
-A new kind of element is one class here, with `select` and `to_json`, a public constructor, a line in `parse` if plain
-Python values stand for it, and one in `_JSON_FORMS` if a JSON object does.
-"""
+"""Elements by where they stand: an index, a slice, a row, a mask."""
 
 from dataclasses import dataclass
-from typing import Any, Callable, Dict, List, NamedTuple, Optional, Sequence, Tuple
+from typing import Any, Dict, List, Sequence, Tuple
 
 import numpy as np
 
-from ._indexing import (
+from .._indexing import (
     as_index,
     check_range,
     flat_indices,
@@ -19,38 +15,14 @@ from ._indexing import (
     read_slices,
     write_slices,
 )
-from ._json_text import check_keys
-from ._mask_file import load_mask, pack_mask, unpack_mask
-from ._show import show
-from .element_set import ElementSet
-from .exceptions import ElementIndexError, SpecTypeError, SpecValueError
-from .resolve import Weight
+from .._mask_file import pack_mask
+from .._show import show
+from ..element_set import ElementSet
+from ..exceptions import ElementIndexError, SpecTypeError, SpecValueError
+from ..resolve import Weight
+from .base import Element
 
 _MAX_SHOWN = 40
-
-
-class Element:
-    """Base of all descriptions.
-
-    Attributes:
-        on_layer: whether a layer's address may stand before it, which names several weights.
-        trainable_only: whether a glob or a layer's address means the trainable weights only.
-
-    Example:
-        >>> rows([0]).on_layer, all().on_layer
-        (False, True)
-    """
-
-    on_layer = False
-    trainable_only = True
-
-    def select(self, weight: Weight) -> ElementSet:
-        """Return the elements of one weight; raise if they can't be elements of it."""
-        raise NotImplementedError
-
-    def to_json(self) -> Any:
-        """Return what stands for it in a spec file."""
-        raise NotImplementedError
 
 
 @dataclass(frozen=True)
@@ -64,7 +36,7 @@ class Everything(Element):
 
     on_layer = True
 
-    def select(self, weight: Weight) -> ElementSet:
+    def select(self, weight: Weight, named: bool = True) -> ElementSet:
         return ElementSet.full(weight.shape)
 
     def to_json(self) -> str:
@@ -73,19 +45,22 @@ class Everything(Element):
     def __repr__(self) -> str:
         return "'all'"
 
+    def expression(self) -> str:
+        return "all()"
+
 
 @dataclass(frozen=True, eq=False)
 class Positions(Element):
     """Elements by their full index; made by `positions`, `(1, 2)` or `[(1, 2), (3, 1)]`.
 
     Example:
-        >>> parse([(1, 2), (-1, 1)]).select(Weight("kernel", (4, 3))).positions().tolist()
+        >>> positions([(1, 2), (-1, 1)]).select(Weight("kernel", (4, 3))).positions().tolist()
         [[1, 2], [3, 1]]
     """
 
     indices: np.ndarray  # int64 (elements, rank), read-only
 
-    def select(self, weight: Weight) -> ElementSet:
+    def select(self, weight: Weight, named: bool = True) -> ElementSet:
         if self.indices.shape[1] != len(weight.shape):
             raise rank_error(self.indices, repr(self), weight.shape)
         return ElementSet.from_flat(weight.shape, flat_indices(self.indices, weight.shape))
@@ -109,6 +84,10 @@ class Positions(Element):
             return repr(plain[0])
         return repr(self.to_json() if width == 1 else plain)
 
+    def expression(self) -> str:
+        text = repr(self)
+        return text if text.startswith("positions") else "positions({})".format(text)
+
 
 @dataclass(frozen=True)
 class Rows(Element):
@@ -121,7 +100,7 @@ class Rows(Element):
 
     indices: Tuple[int, ...]
 
-    def select(self, weight: Weight) -> ElementSet:
+    def select(self, weight: Weight, named: bool = True) -> ElementSet:
         if len(weight.shape) < 2:
             raise ElementIndexError(
                 "rows need a table or a matrix, but the weight has shape {}; write {} for its elements".format(
@@ -151,7 +130,7 @@ class Slices(Element):
 
     text: str
 
-    def select(self, weight: Weight) -> ElementSet:
+    def select(self, weight: Weight, named: bool = True) -> ElementSet:
         return ElementSet.from_axes(weight.shape, ranges_of(read_slices(self.text), weight.shape))
 
     def to_json(self) -> str:
@@ -159,6 +138,9 @@ class Slices(Element):
 
     def __repr__(self) -> str:
         return repr(self.text)
+
+    def expression(self) -> str:
+        return "slices({!r})".format(self.text)
 
 
 @dataclass(frozen=True, eq=False)
@@ -172,7 +154,7 @@ class Mask(Element):
 
     array: np.ndarray  # bool, read-only
 
-    def select(self, weight: Weight) -> ElementSet:
+    def select(self, weight: Weight, named: bool = True) -> ElementSet:
         if self.array.shape != weight.shape:
             raise SpecValueError(
                 "the mask has shape {}, but the weight has shape {}; a mask has exactly the weight's shape".format(
@@ -227,10 +209,22 @@ def positions(indices: Any) -> Positions:
         >>> positions(np.array([[1, 2], [3, 1]]))
         [(1, 2), (3, 1)]
     """
-    element = parse(indices) if isinstance(indices, (list, tuple, np.ndarray)) else None
-    if not isinstance(element, Positions):
+    if isinstance(indices, Positions):
+        return indices
+    if not isinstance(indices, (list, tuple, np.ndarray)) or getattr(indices, "dtype", int) == bool or has_slice(indices):
         raise SpecTypeError("positions are full indices such as [(1, 2), (3, 1)], received {}".format(show(indices)))
-    return element
+    return Positions(read_positions(indices))
+
+
+def has_slice(value: Any) -> bool:
+    """Say whether it is what `np.s_[...]` gives for an index with a slice, an Ellipsis or a np.newaxis.
+
+    Example:
+        >>> has_slice(np.s_[1:3, 0]), has_slice((1, 0))
+        (True, False)
+    """
+    parts = value if isinstance(value, tuple) else (value,)
+    return any(part is None or part is Ellipsis or isinstance(part, slice) for part in parts)
 
 
 def rows(indices: Sequence[int]) -> Rows:
@@ -298,102 +292,3 @@ def mask(array: np.ndarray) -> Mask:
     copy = np.array(array, dtype=bool, order="C")
     copy.setflags(write=False)
     return Mask(copy)
-
-
-def parse(value: Any) -> Element:
-    """Turn what a spec writes in Python into an element description.
-
-    Args:
-        value: `(1, 2)`, `[(1, 2), (3, 1)]`, `[0, 2]`, an int array, `np.nonzero(...)`, "all", "1:3, :",
-            `np.s_[1:3, :]`, a bool array, or a description that `freezecompat.elements` made.
-
-    Returns:
-        The element description.
-
-    Raises:
-        SpecTypeError: it stands for no elements.
-        SpecValueError: it is empty, or text that can't be read.
-        ElementIndexError: indices of different lengths.
-
-    Example:
-        >>> parse((1, 2)), parse([0, 2]), parse(np.s_[1:, 0])
-        ((1, 2), [0, 2], '1:, 0')
-    """
-    if isinstance(value, Element):
-        return value
-    if isinstance(value, str):
-        return Everything() if value == "all" else slices(value)
-    if isinstance(value, np.ndarray) and value.dtype == bool:
-        return mask(value)
-    if isinstance(value, slice) or value is Ellipsis:
-        return slices(value)
-    if isinstance(value, tuple):
-        if any(part is None or part is Ellipsis or isinstance(part, slice) for part in value):
-            return slices(value)
-        if any(isinstance(part, list) for part in value):
-            raise SpecTypeError(
-                "{} has no single meaning; write a list of full indices such as [(1, 2), (3, 1)]".format(show(value))
-            )
-    if isinstance(value, (tuple, list, np.ndarray)) and getattr(value, "ndim", 1) != 0:
-        return Positions(read_positions(value))
-    raise SpecTypeError(
-        "elements are an index tuple such as (1, 2), a list of them, 'all', a slice, a bool array or one of "
-        "freezecompat.elements; received {} ({}){}".format(show(value), type(value).__name__, _hint(value))
-    )
-
-
-def _hint(value: Any) -> str:
-    if isinstance(value, (bool, np.bool_)):
-        return "; 'all' is the whole weight"
-    if isinstance(value, (int, np.integer)):
-        return "; write ({0},) for element {0} of a weight of rank 1, rows([{0}]) for a row".format(show(value))
-    if isinstance(value, dict):
-        return "; a dict is the form of spec files: FreezeSpec.from_json"
-    return ""
-
-
-class _JsonForm(NamedTuple):
-    """How a JSON object with these keys becomes an element description, given the folder of its file."""
-
-    keys: Tuple[str, ...]
-    read: Callable[[Dict[str, Any], Optional[str]], Element]
-
-
-_JSON_FORMS = {
-    "rows": _JsonForm(("rows",), lambda read, folder: rows(read["rows"])),
-    "mask": _JsonForm(("mask",), lambda read, folder: mask(load_mask(read["mask"], folder))),
-    "bits": _JsonForm(("shape", "bits"), lambda read, folder: mask(unpack_mask(read["shape"], read["bits"]))),
-}
-
-
-def from_json(obj: Any, folder: Optional[str] = None) -> Element:
-    """Turn what a spec file writes into an element description.
-
-    Args:
-        obj: what JSON gave: a string, a list, or an object with the keys that `to_json` writes.
-        folder: the folder that files in it are relative to; None if there is none.
-
-    Returns:
-        The element description.
-
-    Raises:
-        SpecTypeError: it stands for no elements.
-        SpecValueError: unknown or missing keys, a mask that can't be read.
-
-    Example:
-        >>> from_json({"rows": [0, 5]})
-        rows([0, 5])
-        >>> from_json([[1, 2]])
-        (1, 2)
-    """
-    if not isinstance(obj, dict):
-        return parse(obj)
-    for key, form in _JSON_FORMS.items():
-        if key in obj:
-            check_keys(obj, form.keys, "{!r}".format(key))
-            return form.read(obj, folder)
-    raise SpecValueError(
-        "elements with the key{} {} are unknown; known keys: {}".format(
-            "" if len(obj) == 1 else "s", ", ".join(show(key) for key in obj) or "{}", ", ".join(map(repr, _JSON_FORMS))
-        )
-    )
