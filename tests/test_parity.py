@@ -9,8 +9,8 @@ import pytest
 import tensorflow as tf
 
 import freezecompat.parity as parity
-from freezecompat._ulp import different_bits
 from freezecompat.exceptions import ArgumentError
+from freezecompat.parity.ulp import different_bits
 
 EXPERIMENT = """
 import numpy as np

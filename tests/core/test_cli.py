@@ -20,6 +20,7 @@ RESULT = {
         "batch_size": 1,
         "tolerance_ulp": 0,
     },
+    "interpreters": [],
     "runs": [],
     "pairs": [],
     "passed": True,
@@ -48,22 +49,31 @@ def test_exit_code_is_the_verdict(asked, experiment, code, capsys):
     assert out.splitlines()[0] == "A title" and err == ""
 
 
+DEFAULTS = {"pythons": None, "apis": None, "timeout": None, "logs": None}
+
+
 @pytest.mark.parametrize(
-    "arguments, expected",
+    "arguments, experiment, changed",
     [
-        pytest.param(["problem-1"], ("problem-1", None, None), id="defaults"),
-        pytest.param(["problem-1", "--timeout", "1.5"], ("problem-1", None, 1.5), id="timeout"),
-        pytest.param(["problem-1", "--api", "tf1-eager"], ("problem-1", ["tf1-eager"], None), id="one-api"),
-        pytest.param(["x.py", "--api", "a", "--api", "b"], ("x.py", ["a", "b"], None), id="repeated"),
-        pytest.param(["x.py", "--api", "a", "b,c"], ("x.py", ["a", "b", "c"], None), id="several"),
-        pytest.param(["--api", "tf1-eager", "x.py"], ("x.py", ["tf1-eager"], None), id="experiment-last"),
+        pytest.param(["problem-1"], "problem-1", {}, id="defaults"),
+        pytest.param(["problem-1", "--timeout", "1.5"], "problem-1", {"timeout": 1.5}, id="timeout"),
+        pytest.param(["problem-1", "--logs", "there"], "problem-1", {"logs": "there"}, id="logs"),
+        pytest.param(["x.py", "--api", "tf1-eager"], "x.py", {"apis": ["tf1-eager"]}, id="one-api"),
+        pytest.param(["x.py", "--api", "a", "--api", "b"], "x.py", {"apis": ["a", "b"]}, id="repeated"),
+        pytest.param(["x.py", "--api", "a", "b,c"], "x.py", {"apis": ["a", "b", "c"]}, id="several"),
+        pytest.param(["--api", "tf1-eager", "x.py"], "x.py", {"apis": ["tf1-eager"]}, id="experiment-last"),
+        pytest.param(["x.py", "--python", "a", "--python", "b"], "x.py", {"pythons": ["a", "b"]}, id="pythons"),
+        pytest.param(["x.py", "--python", "a", "b"], "x.py", {"pythons": ["a", "b"]}, id="several-pythons"),
+        pytest.param(["--python", "a", "x.py"], "x.py", {"pythons": ["a"]}, id="experiment-after-python"),
+        pytest.param(
+            ["--python", "a", "x.py", "--api", "tf1-eager"], "x.py", {"pythons": ["a"], "apis": ["tf1-eager"]}, id="all"
+        ),
     ],
 )
-def test_options(asked, arguments, expected):
+def test_options(asked, arguments, experiment, changed):
     """Options mean what the help says, in any order."""
     assert cli.main(["parity"] + arguments) == 0
-    experiment, apis, timeout = expected
-    assert asked == [(experiment, {"apis": apis, "timeout": timeout})]
+    assert asked == [(experiment, dict(DEFAULTS, **changed))]
 
 
 def test_json(asked, tmp_path):

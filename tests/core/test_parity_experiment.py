@@ -5,9 +5,9 @@ import sys
 import numpy as np
 import pytest
 
-from freezecompat._parity_experiment import load, locate
-from freezecompat._parity_optimizers import Unavailable, keras_optimizer, train_optimizer
 from freezecompat.exceptions import ArgumentError
+from freezecompat.parity.experiment import load, locate
+from freezecompat.parity.optimizers import Unavailable, keras_optimizer, train_optimizer
 
 EXPERIMENT = """
 import numpy as np

@@ -8,8 +8,14 @@ import numpy as np
 import pytest
 
 import freezecompat.parity as parity
-from freezecompat._parity_table import plain, print_result, tables, verdict
 from freezecompat.exceptions import ArgumentError, MissingDependency
+from freezecompat.parity import runner
+from freezecompat.parity.interpreters import Interpreter
+from freezecompat.parity.processes import Ended
+from freezecompat.parity.runs import Run, summarize
+from freezecompat.parity.show import print_result
+from freezecompat.parity.table import plain, tables
+from freezecompat.parity.verdict import verdict
 
 
 def a_run(api, kernel=((0.0, 1.0), (2.0, 3.0)), mask=((True, False), (False, False)), **changes):
@@ -48,26 +54,44 @@ def a_run(api, kernel=((0.0, 1.0), (2.0, 3.0)), mask=((True, False), (False, Fal
                 "free_moved": 3,
             }
         ],
-        "arrays": {"final_0": np.array(kernel, np.float32), "mask_0": np.array(mask)},
+        "arrays": {
+            "initial_0": np.zeros((2, 2), np.float32),
+            "final_0": np.array(kernel, np.float32),
+            "mask_0": np.array(mask),
+        },
     }
     weight_changes = changes.pop("weight", {})
     run.update(changes)
     run["weights"][0].update(weight_changes)
     if run["status"] == "ran":
-        parity._summarize(run)
+        summarize(run)
     return run
 
 
 @pytest.fixture
 def result_of(monkeypatch):
-    """run_parity on runs that are given and not trained."""
+    """run_parity on runs that are given and not trained; `others` are those of a second interpreter."""
 
-    def result_of(*runs, **options):
-        given = {run["api"]: run for run in runs}
-        unavailable = dict(status="unavailable", reason="not here")
-        monkeypatch.setattr(
-            parity, "_run_one", lambda interpreter, api, path, timeout: given.get(api) or a_run(api, **unavailable)
-        )
+    def result_of(*runs, others=None, **options):
+        given = {("python", run["api"]): run for run in runs}
+        interpreters = [Interpreter("this one", "python", "3.11.7", True)]
+        if others is not None:
+            interpreters.append(Interpreter("py37", "other/python", "3.7.16", False))
+            given.update({("other/python", dict(run, interpreter="other/python")["api"]): run for run in others})
+
+        def row(run, end):
+            found = given.get((run.interpreter.executable, run.api))
+            found = found or a_run(run.api, status="unavailable", reason="not here")
+            return dict(found, interpreter=run.interpreter.executable)
+
+        def side_by_side(commands, ended, started, going_on, timeout):
+            for number in range(len(commands)):
+                started(number)
+                ended(number, Ended(None, False, 1.0))
+
+        monkeypatch.setattr(runner, "find", lambda pythons: interpreters)
+        monkeypatch.setattr(runner, "side_by_side", side_by_side)
+        monkeypatch.setattr(Run, "row", row)
         return parity.run_parity("problem-1", **options)
 
     return result_of
@@ -96,11 +120,21 @@ def test_distance_is_located(result_of):
     other = a_run("tf1-graph", kernel=((5.0, 1.0), (one_up(2.0), one_up(one_up(3.0)))))
     result = result_of(a_run("tf1-eager"), other)
     assert result["pairs"][0]["weights"] == [
-        {"address": "kernel", "max_ulp": 2, "element": [1, 1], "first": 3.0, "second": one_up(one_up(3.0))}
+        {
+            "address": "kernel",
+            "max_ulp": 2,
+            "element": [1, 1],
+            "first": 3.0,
+            "second": one_up(one_up(3.0)),
+            "first_bits": "40400000",
+            "second_bits": "40400002",
+        }
     ]
     assert not result["pairs"][0]["within"] and not result["passed"]
     assert verdict(result).startswith("FAILED: tf1-eager and tf1-graph are 2 ULP apart in kernel[1, 1] (3.0 and 3.0")
-    assert plain(tables(result)[1]).splitlines() == ["weight  1:2", "kernel  2 [1, 1]"]
+    assert plain(tables(result)[1]).splitlines() == ["#                    2", "1  2.15.1 tf1-eager  2"]
+    assert plain(tables(result)[2]).splitlines()[1] == "kernel  2    [1,1]  1:2   3      3.00000048"
+    assert plain(tables(result)[3]).splitlines() == ["kernel   runs", "2 [1,1]  1:2"]
 
 
 def test_nan_is_no_agreement(result_of):
@@ -196,11 +230,16 @@ def test_apis_are_checked(apis):
 
 
 def test_order_and_progress(result_of):
-    """Runs are in one order, whatever the order they were asked for in, and each is announced."""
-    lines = []
-    result = result_of(a_run("tf1-graph"), a_run("tf1-eager"), apis=["tf1-graph", "tf1-eager"], progress=lines.append)
+    """Runs are in one order, whatever the order they were asked for in, and each start and end is told."""
+    events = []
+    result = result_of(a_run("tf1-graph"), a_run("tf1-eager"), apis=["tf1-graph", "tf1-eager"], progress=events.append)
     assert [run["api"] for run in result["runs"]] == ["tf1-eager", "tf1-graph"]
-    assert lines == ["tf1-eager ...", "tf1-eager: ran (1.0 s)", "tf1-graph ...", "tf1-graph: ran (1.0 s)"]
+    assert list(map(str, events)) == [
+        "[1/2] Python 3.11.7, tf1-eager: started",
+        "[1/2] Python 3.11.7, TensorFlow 2.15.1, tf1-eager: ran (1.0 s)",
+        "[2/2] Python 3.11.7, tf1-graph: started",
+        "[2/2] Python 3.11.7, TensorFlow 2.15.1, tf1-graph: ran (1.0 s)",
+    ]
 
 
 def test_printed(result_of, capsys):

@@ -4,12 +4,12 @@ from typing import Any, Callable, Dict, List, NamedTuple, Optional
 
 import numpy as np
 
-from . import _compat
-from ._parity_experiment import Experiment, attempt
-from ._parity_losses import loss_function
-from ._parity_optimizers import Unavailable, keras_optimizer, train_optimizer
-from .api import freeze, list_weights
-from .exceptions import ArgumentError, FreezeCompatError, FrozenWeightsMoved
+from .. import _compat
+from ..api import freeze, list_weights
+from ..exceptions import ArgumentError, FreezeCompatError, FrozenWeightsMoved
+from .experiment import Experiment, attempt
+from .losses import loss_function
+from .optimizers import Unavailable, keras_optimizer, train_optimizer
 
 
 class Trained(NamedTuple):
@@ -31,11 +31,17 @@ class Trained(NamedTuple):
     moved: Optional[str]
 
 
+class _Task(NamedTuple):
+    experiment: Experiment
+    begun: Callable[[], Any]
+
+
 class _Training:
     """The steps of an experiment that are the same under every API."""
 
-    def __init__(self, experiment: Experiment, tf: Any, keras: Any) -> None:
-        self.experiment = experiment
+    def __init__(self, task: "_Task", tf: Any, keras: Any) -> None:
+        experiment = self.experiment = task.experiment
+        self._begun = task.begun
         self.tf = tf
         self.keras = keras
         self._loss = loss_function(tf, experiment.loss)
@@ -80,9 +86,11 @@ class _Training:
 
     def freeze(self, model: Any, **options: Any) -> Any:
         try:
-            return freeze(model, self.experiment.spec, **options)
+            frozen = freeze(model, self.experiment.spec, **options)
         except FreezeCompatError as error:
             raise ArgumentError("SPEC does not fit the model: {}".format(error)) from error
+        self._begun()
+        return frozen
 
     def set_weights(self, model: Any, session: Any = None) -> None:
         arrays = self.experiment.initial_weights
@@ -145,18 +153,18 @@ def _assignments(operations: List[Any], model: Any) -> List[Any]:
 # The APIs ------------------------------------------------------------------------------------------------------------
 
 
-def _tf1_eager(experiment: Experiment, tf: Any) -> Trained:
+def _tf1_eager(task: _Task, tf: Any) -> Trained:
     v1 = tf.compat.v1
     v1.enable_eager_execution()
-    training = _Training(experiment, tf, v1.keras)
+    training = _Training(task, tf, v1.keras)
     model = training.model()
     training.set_weights(model)
-    optimizer = train_optimizer(v1.train, experiment.optimizer)
+    optimizer = train_optimizer(v1.train, task.experiment.optimizer)
     global_step = v1.train.get_or_create_global_step()
     weights = _Weights(model)
     frozen = training.freeze(model, optimizer=optimizer)
     losses = []
-    for step in range(experiment.steps):
+    for step in range(task.experiment.steps):
         x, y = map(tf.convert_to_tensor, training.batch(step))
         with tf.GradientTape() as tape:
             loss = training.loss(model, x, y)
@@ -166,10 +174,10 @@ def _tf1_eager(experiment: Experiment, tf: Any) -> Trained:
     return weights.trained(frozen, losses)
 
 
-def _tf1_graph(experiment: Experiment, tf: Any) -> Trained:
+def _tf1_graph(task: _Task, tf: Any) -> Trained:
     v1 = tf.compat.v1
     v1.disable_eager_execution()
-    training = _Training(experiment, tf, v1.keras)
+    training = _Training(task, tf, v1.keras)
     x, y = (v1.placeholder(array.dtype, (None,) + array.shape[1:]) for array in (training.x, training.y))
     with v1.Session() as session:
         model = training.model(x)
@@ -180,37 +188,37 @@ def _tf1_graph(experiment: Experiment, tf: Any) -> Trained:
         session.run(v1.global_variables_initializer())
         training.set_weights(model, session)
         weights = _Weights(model, session)
-        optimizer = train_optimizer(v1.train, experiment.optimizer)
+        optimizer = train_optimizer(v1.train, task.experiment.optimizer)
         frozen = training.freeze(model, optimizer=optimizer, session=session)
         known = {id(variable) for variable in v1.global_variables()}
         step_op = optimizer.minimize(loss, global_step=global_step, var_list=model.trainable_variables)
         step_op = tf.group(step_op, *updates)
         session.run(v1.variables_initializer([v for v in v1.global_variables() if id(v) not in known]))
         losses = []
-        for step in range(experiment.steps):
+        for step in range(task.experiment.steps):
             losses.append(session.run([loss, step_op], dict(zip((x, y), training.batch(step))))[0])
         return weights.trained(frozen, losses)
 
 
-def _keras_fit(experiment: Experiment, tf: Any) -> Trained:
-    training = _Training(experiment, tf, tf.keras)
+def _keras_fit(task: _Task, tf: Any) -> Trained:
+    training = _Training(task, tf, tf.keras)
     model = training.model()
     training.set_weights(model)
-    model.compile(optimizer=keras_optimizer(tf.keras, experiment.optimizer), loss=training.keras_loss())
+    model.compile(optimizer=keras_optimizer(tf.keras, task.experiment.optimizer), loss=training.keras_loss())
     weights = _Weights(model, None if tf.executing_eagerly() else tf.compat.v1.keras.backend.get_session())
     frozen = training.freeze(model)
-    rounds = tf.data.Dataset.from_tensor_slices((training.x, training.y)).batch(experiment.batch_size).repeat()
+    rounds = tf.data.Dataset.from_tensor_slices((training.x, training.y)).batch(task.experiment.batch_size).repeat()
     # An epoch of one batch each: so the history has the loss of each step, and not a running mean.
-    history = model.fit(rounds, epochs=experiment.steps, steps_per_epoch=1, shuffle=False, verbose=0)
+    history = model.fit(rounds, epochs=task.experiment.steps, steps_per_epoch=1, shuffle=False, verbose=0)
     return weights.trained(frozen, history.history["loss"])
 
 
-def _keras_loop(experiment: Experiment, tf: Any) -> Trained:
+def _keras_loop(task: _Task, tf: Any) -> Trained:
     tf.compat.v1.enable_eager_execution()
-    training = _Training(experiment, tf, tf.keras)
+    training = _Training(task, tf, tf.keras)
     model = training.model()
     training.set_weights(model)
-    optimizer = keras_optimizer(tf.keras, experiment.optimizer)
+    optimizer = keras_optimizer(tf.keras, task.experiment.optimizer)
     weights = _Weights(model)
     frozen = training.freeze(model, optimizer=optimizer)
 
@@ -224,12 +232,12 @@ def _keras_loop(experiment: Experiment, tf: Any) -> Trained:
     signature = [tf.TensorSpec((None,) + array.shape[1:], array.dtype) for array in (training.x, training.y)]
     traced = tf.function(train_step, input_signature=signature)
     losses = []
-    for step in range(experiment.steps):
+    for step in range(task.experiment.steps):
         losses.append(traced(*map(tf.convert_to_tensor, training.batch(step))).numpy())
     return weights.trained(frozen, losses)
 
 
-_TRAIN: Dict[str, Callable[[Experiment, Any], Trained]] = {
+_TRAIN: Dict[str, Callable[[_Task, Any], Trained]] = {
     "tf1-eager": _tf1_eager,
     "tf1-graph": _tf1_graph,
     "keras-fit": _keras_fit,
@@ -237,8 +245,14 @@ _TRAIN: Dict[str, Callable[[Experiment, Any], Trained]] = {
 }
 
 
-def train(experiment: Experiment, api: str, tf: Any) -> Trained:
+def train(experiment: Experiment, api: str, tf: Any, begun: Callable[[], Any] = lambda: None) -> Trained:
     """Train from the initial weights.
+
+    Args:
+        experiment: what to train.
+        api: one of `APIS`.
+        tf: the TensorFlow module.
+        begun: called when the model is built and frozen, before its first step.
 
     Raises:
         Unavailable: this TensorFlow, or its Keras, cannot do it.
@@ -247,7 +261,7 @@ def train(experiment: Experiment, api: str, tf: Any) -> Trained:
     reason = why_not(api, tf)
     if reason is not None:
         raise Unavailable(reason)
-    return _TRAIN[api](experiment, tf)
+    return _TRAIN[api](_Task(experiment, begun), tf)
 
 
 def why_not(api: str, tf: Any) -> Optional[str]:

@@ -12,7 +12,7 @@ How the optimizers of `tf.train` and of Keras differ, apart from rounding:
 import numbers
 from typing import Any, Callable, Dict, NamedTuple, Optional
 
-from .exceptions import ArgumentError
+from ..exceptions import ArgumentError
 
 
 class Unavailable(Exception):
