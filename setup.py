@@ -25,7 +25,7 @@ TENSORFLOW = ["tensorflow"]
 CPU = ['tensorflow-cpu; sys_platform != "darwin"', 'tensorflow; sys_platform == "darwin"']
 CLI = ["rich"]
 PLOT = ["matplotlib"]
-TEST = ["pytest", "pytest-xdist", "hypothesis"]
+TEST = ["pytest", "pytest-xdist", "hypothesis", "jsonschema"]
 
 setup(
     name="freezecompat",

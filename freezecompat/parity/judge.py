@@ -47,12 +47,20 @@ def check_together(runs: List[Dict[str, Any]]) -> None:
     possible = [run for run in runs if run["status"] != "unavailable"]
     if not possible:
         raise ArgumentError("no API can run here: " + "; ".join(sorted(set(map(_reason, runs)), key=_in(runs))))
-    broken = [run for run in possible if run["status"] == "broken"]
-    if broken and all(run["tensorflow"] is None for run in possible if run not in broken):
+    _check_broken(runs, [run for run in possible if run["status"] == "broken"])
+    _check_ordinals([run for run in possible if run["status"] == "ran"])
+
+
+def _check_broken(runs: List[Dict[str, Any]], broken: List[Dict[str, Any]]) -> None:
+    """What is broken everywhere is the experiment's fault, what is broken somewhere is a run that failed."""
+    in_model = [run for run in broken if run["tensorflow"] is not None]
+    had_tensorflow = [run for run in runs if run["tensorflow"] is not None and run["status"] != "unavailable"]
+    if in_model and len(in_model) == len(had_tensorflow):
+        raise ArgumentError(in_model[0]["reason"])
+    if broken and not in_model and not any(run.get("experiment") for run in runs):
         raise ArgumentError(broken[0]["reason"])
     for run in broken:
         run["status"] = "failed"
-    _check_ordinals([run for run in possible if run["status"] == "ran"])
 
 
 def _reason(run: Dict[str, Any]) -> str:

@@ -9,6 +9,7 @@ import pytest
 
 import freezecompat
 from freezecompat import cli
+from freezecompat.parity.experiment import load
 
 RESULT = {
     "freezecompat": 1,
@@ -140,6 +141,33 @@ def test_doctor_without_tensorflow(no_tensorflow, capsys):
     out = capsys.readouterr().out
     assert 'TensorFlow    not installed: pip install "freezecompat[tensorflow]"' in out
     assert "TensorFlow 1.15.5 on Python 3.7" in out
+
+
+def test_new(tmp_path, capsys):
+    """--new writes an experiment that can be read, and never over a file."""
+    path = tmp_path / "mine.py"
+    assert cli.main(["parity", "--new", str(path)]) == 0
+    assert str(path) in capsys.readouterr().out
+    assert load(str(path)).optimizer["name"] == "adam"
+    path.write_text("my own")
+    assert cli.main(["parity", "--new", str(path)]) == 2
+    assert capsys.readouterr().err == "freezecompat: {} is there already: give a new name\n".format(path)
+    assert path.read_text() == "my own"
+
+
+@pytest.mark.parametrize(
+    "arguments, text",
+    [
+        pytest.param(["--new", "mine"], "'mine' must end in .py", id="name"),
+        pytest.param(["--new", "no/such/mine.py"], "can't write no/such/mine.py: No such file", id="folder"),
+        pytest.param(["problem-1", "--new", "mine.py"], "leave problem-1 away", id="experiment"),
+    ],
+)
+def test_new_that_is_refused(arguments, text, capsys):
+    """One line each."""
+    assert cli.main(["parity"] + arguments) == 2
+    err = capsys.readouterr().err
+    assert text in err and err.count("\n") == 1
 
 
 def test_interrupt(monkeypatch):

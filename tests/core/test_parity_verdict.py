@@ -1,5 +1,6 @@
 """What run_parity makes of its runs: rows, pairs, the verdict, and errors. The runs are given here, not trained."""
 
+import io
 import json
 import re
 import sys
@@ -85,7 +86,7 @@ def result_of(monkeypatch):
             return dict(found, interpreter=run.interpreter.executable)
 
         def side_by_side(commands, ended, started, going_on, timeout):
-            for number in range(len(commands)):
+            for number in reversed(range(len(commands))):  # rows keep their order, whatever ends first
                 started(number)
                 ended(number, Ended(None, False, 1.0))
 
@@ -235,10 +236,10 @@ def test_order_and_progress(result_of):
     result = result_of(a_run("tf1-graph"), a_run("tf1-eager"), apis=["tf1-graph", "tf1-eager"], progress=events.append)
     assert [run["api"] for run in result["runs"]] == ["tf1-eager", "tf1-graph"]
     assert list(map(str, events)) == [
-        "[1/2] Python 3.11.7, tf1-eager: started",
-        "[1/2] Python 3.11.7, TensorFlow 2.15.1, tf1-eager: ran (1.0 s)",
         "[2/2] Python 3.11.7, tf1-graph: started",
         "[2/2] Python 3.11.7, TensorFlow 2.15.1, tf1-graph: ran (1.0 s)",
+        "[1/2] Python 3.11.7, tf1-eager: started",
+        "[1/2] Python 3.11.7, TensorFlow 2.15.1, tf1-eager: ran (1.0 s)",
     ]
 
 
@@ -252,3 +253,88 @@ def test_printed(result_of, capsys):
     assert "2 tf1-graph failed: it ended with exit code 1" in lines
     assert "    | MemoryError" in lines
     assert lines[-1] == "FAILED: tf1-graph failed"
+
+
+# Several interpreters ------------------------------------------------------------------------------------------------
+
+
+def test_pairs_that_say_the_same_share_a_row(result_of):
+    """Each weight in each two runs: equal rows are one, pairs without a distance are the last."""
+    far = ((0.0, 1.0), (2.0, one_up(3.0)))
+    others = [a_run(api, kernel=far, tensorflow="1.15.5") for api in ("tf1-eager", "tf1-graph")]
+    result = result_of(a_run("tf1-eager"), a_run("tf1-graph"), others=others, apis=["tf1-eager", "tf1-graph"])
+    assert result["passed"]
+    by_run, by_pair, by_weight, by_both = map(plain, tables(result))
+    assert tables(result)[0].heading.splitlines()[-2:] == [
+        "runs 1 to 2: python (this one)",
+        "runs 3 to 4: other/python (py37)",
+    ]
+    assert by_pair.splitlines() == [
+        "#                    2  3  4",
+        "1  2.15.1 tf1-eager  0  1  1",
+        "2  2.15.1 tf1-graph     1  1",
+        "3  1.15.5 tf1-eager        0",
+    ]
+    assert by_weight.splitlines()[1:] == ["kernel  1    [1,1]  1:3   3      3.00000024"]
+    assert by_both.splitlines() == ["kernel   runs", "1 [1,1]  1:3 1:4 2:3 2:4", "0        all other pairs"]
+
+
+def test_verdict_names_the_worst_pair(result_of):
+    """Many pairs are too far apart: the worst is told, and how many more there are."""
+    near = a_run("tf1-graph", kernel=((0.0, 1.0), (2.0, one_up(one_up(3.0)))))
+    others = [a_run("tf1-eager", kernel=((0.0, 1.0), (2.0, 4.0)), tensorflow="1.15.5")]
+    result = result_of(a_run("tf1-eager"), near, others=others)
+    assert verdict(result) == (
+        "FAILED: 1 (2.15.1 tf1-eager) and 5 (1.15.5 tf1-eager) are 4194304 ULP apart in kernel[1, 1] (3.0 and 4.0), "
+        "1 allowed (2 more pairs too)"
+    )
+
+
+def test_no_tensorflow_here_but_elsewhere(result_of):
+    """The present interpreter was not asked for by name: its runs are unavailable, and count for nothing."""
+    missing = [a_run(api, status="no tensorflow", reason="none", tensorflow=None) for api in parity.APIS]
+    others = [a_run("tf1-eager"), a_run("keras-fit")]
+    result = result_of(*missing, others=others, apis=["tf1-eager", "keras-fit"])
+    assert [run["status"] for run in result["runs"]] == ["unavailable", "unavailable", "ran", "ran"]
+    assert result["passed"]
+
+
+def test_no_tensorflow_in_a_given_one(result_of):
+    """A given interpreter that has none has failed."""
+    missing = [a_run(api, status="no tensorflow", reason="none", tensorflow=None) for api in parity.APIS]
+    result = result_of(a_run("tf1-eager"), others=missing)
+    assert [run["status"] for run in result["runs"]][4:] == ["failed"] * 4 and not result["passed"]
+    assert result["runs"][4]["reason"] == "none: other/python -m pip install tensorflow"
+
+
+def test_ordinals_of_two_interpreters(result_of):
+    """An ordinal that is another weight elsewhere: both runs are named."""
+    here, other = a_run("tf1-eager", ordinals={"#0": "a"}), a_run(
+        "tf1-eager", ordinals={"#0": "b"}, tensorflow="1.15.5"
+    )
+    text = r"SPEC's #0 is a under tf1-eager of TensorFlow 2.15.1 \(python\) and b under tf1-eager of TensorFlow 1.15.5"
+    with pytest.raises(ArgumentError, match=text):
+        result_of(here, others=[other])
+
+
+def test_asked_for_and_not_there_elsewhere(result_of):
+    """An API that was asked for and that a given interpreter cannot run is an error that names it."""
+    with pytest.raises(ArgumentError, match="tf1-eager cannot run with py37: not here"):
+        result_of(a_run("tf1-eager"), others=[], apis=["tf1-eager"])
+
+
+def test_colours_on_a_terminal_only(result_of):
+    """The same words with rich and without; escape codes on a terminal alone."""
+    pytest.importorskip("rich")
+
+    class Terminal(io.StringIO):
+        def isatty(self):
+            return True
+
+    result = result_of(a_run("tf1-eager"), a_run("tf1-graph", status="failed", reason="exit code 1"))
+    terminal, file = Terminal(), io.StringIO()
+    print_result(result, terminal)
+    print_result(result, file)
+    assert "\x1b[" in terminal.getvalue() and "\x1b" not in file.getvalue()
+    words = re.sub("\x1b\\[[0-9;]*m", "", terminal.getvalue()).split()
+    assert words == file.getvalue().split()
