@@ -33,7 +33,7 @@ BATCH_SIZE = 8
 
 # How many floats may lie between a free element of two runs. 0 asks for the same bits. Run it once, look at the table,
 # and write down what you found: then a change of any bit is seen.
-TOLERANCE_ULP = 256
+TOLERANCE_ULP = 64
 
 
 def build(keras):
