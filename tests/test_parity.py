@@ -201,6 +201,31 @@ def test_optimizer_that_keras_alone_has(write):
     assert result["passed"] and len(result["pairs"]) == 1
 
 
+@pytest.mark.parametrize(
+    "optimizer",
+    [
+        pytest.param({"name": "adam", "learning_rate": 0.01}, id="adam"),
+        pytest.param({"name": "adagrad", "learning_rate": 0.1}, id="adagrad"),
+        pytest.param({"name": "adadelta", "learning_rate": 1.0}, id="adadelta"),
+        pytest.param(
+            {
+                "name": "ftrl",
+                "learning_rate": 0.1,
+                "l1_regularization_strength": 1e-3,
+                "l2_regularization_strength": 0.01,
+            },
+            id="ftrl",
+        ),
+    ],
+)
+def test_equal_mathematics(write, optimizer):
+    """tf.train and Keras take the same steps, apart from rounding."""
+    path = write("OPTIMIZER = {!r}".format(optimizer), "STEPS = 30", "TOLERANCE_ULP = 64")
+    result = parity.run_parity(path, apis=["tf1-eager", "keras-loop"])
+    assert [run["status"] for run in result["runs"]] == ["ran"] * 2, result["runs"]
+    assert result["passed"], result["pairs"]
+
+
 def test_asked_for_an_optimizer_that_it_lacks(write):
     """Asked for by name, it is an error."""
     with pytest.raises(ArgumentError, match="tf1-eager cannot run here: rmsprop runs under Keras only"):

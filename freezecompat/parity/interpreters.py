@@ -126,7 +126,7 @@ def _by_name(name: str) -> str:
 
 def _hint(name: str, environments: List[str]) -> str:
     if not environments:
-        return ", and no tox environment at all here: give the path of an interpreter or of a virtual environment"
+        return ": no tox environment is made here, give the path of an interpreter or of a virtual environment"
     close = difflib.get_close_matches(name, environments, 3, 0.4)
     if close:
         return ". Did you mean {}?".format(" or ".join(map(repr, close)))

@@ -19,6 +19,7 @@ from typing import Any, Callable, Dict, NamedTuple, Optional, Tuple
 
 import numpy as np
 
+from .. import _compat
 from ..exceptions import ArgumentError
 
 
@@ -215,7 +216,7 @@ def keras_optimizer(keras: Any, optimizer: Dict[str, Any]) -> Any:
     make = getattr(keras.optimizers, known.keras, None)
     if make is None:
         raise Unavailable("the keras.optimizers of this TensorFlow has no {}".format(known.keras))
-    if not hasattr(make, "update_step"):  # up to Keras 2.10
+    if _compat.is_old_keras_optimizer_class(make):
         for option in options:
             if option in _SINCE_KERAS_2_11:
                 raise Unavailable(_SINCE_KERAS_2_11[option])

@@ -96,7 +96,7 @@ def test_not_there(project, given, text):
 def test_no_tox_at_all(tmp_path, monkeypatch):
     """Where no tox project is around, the hint is to give a path."""
     monkeypatch.setattr(ToxProject, "nearest", classmethod(lambda cls, start: None))
-    with pytest.raises(ArgumentError, match="no tox environment at all here: give the path"):
+    with pytest.raises(ArgumentError, match="no tox environment is made here, give the path"):
         resolve("py37-tf")
 
 
