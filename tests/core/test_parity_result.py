@@ -1,5 +1,6 @@
 """The result as a file: it is what the schema says, and is there as a whole or not at all."""
 
+import errno
 import json
 import os
 
@@ -82,12 +83,19 @@ def test_written(tmp_path):
     assert os.listdir(str(tmp_path)) == ["result.json"]
 
 
-def test_what_was_there_stays(tmp_path):
+def test_what_was_there_stays(tmp_path, monkeypatch):
     """A result that can't be written leaves the older file as it is."""
+
+    def full(source, target):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
     path = tmp_path / "result.json"
     path.write_text("older")
     with pytest.raises(ValueError):
         result_file.write(str(path), a_result(seconds=float("nan")))
+    monkeypatch.setattr(os, "replace", full)
+    with pytest.raises(ArgumentError, match="can't write .*result.json: No space left on device"):
+        result_file.write(str(path), a_result())
     assert path.read_text() == "older" and os.listdir(str(tmp_path)) == ["result.json"]
 
 
