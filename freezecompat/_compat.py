@@ -346,6 +346,14 @@ def ancestors(op: Any) -> List[Any]:
 # Optimizers ----------------------------------------------------------------------------------------------------------
 
 
+def is_old_keras_optimizer_class(cls: Any) -> bool:
+    """Up to Keras 2.10, and the legacy ones after it: clipping outside of `apply_gradients`, epsilon outside of the root.
+
+    Can go with TensorFlow 2.10.
+    """
+    return not hasattr(cls, "update_step")
+
+
 def optimizer_kind(obj: Any) -> Optional[str]:
     """Say "v1", "keras3", "keras" (2.11 and later), "legacy" (OptimizerV2), or None for what is no optimizer."""
     if isinstance(obj, type):

@@ -83,7 +83,7 @@ def run_parity(experiment: Any, **options: Any) -> Dict[str, Any]:
 
     Args:
         experiment: "problem-1", "problem-2", or the path of a file that defines an experiment.
-        **options: `apis`, `timeout` and `progress` of `freezecompat.parity.run_parity`, which says all about it.
+        **options: `pythons`, `apis`, `timeout`, `logs` and `progress` of `freezecompat.parity.run_parity`, which says all about it.
 
     Returns:
         Plain data: `{"runs": [...], "pairs": [...], "passed": bool, ...}`.

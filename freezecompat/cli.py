@@ -4,15 +4,16 @@ Exit codes: 0 it is so, 1 it is not so, 2 the question was wrong (one line on st
 """
 
 import argparse
-import json
 import os
 import sys
 from typing import Any, Dict, List, Optional, Sequence, Tuple
 
 from . import __version__
-from ._parity_table import print_result
 from .exceptions import ArgumentError, FreezeCompatError
 from .parity import APIS, doctor, run_parity
+from .parity import result_file, template
+from .parity.progress import display
+from .parity.show import print_result
 
 #: What tox runs the whole suite on, and what it runs the two problems on: (Python, TensorFlow).
 TESTED: Tuple[Tuple[str, str], ...] = (("3.7", "1.15.5"), ("3.11", "2.15.1"), ("3.13", "2.21.0"))
@@ -55,14 +56,25 @@ def _parser() -> argparse.ArgumentParser:
     parity = commands.add_parser(
         "parity",
         help="train one experiment under every API and compare the weights bit by bit",
-        description="Train one experiment under every API that this interpreter offers, each in a process of its own, "
-        "and compare the weights bit by bit. Exit code 0: every frozen bit held and the free elements agree; 1: not "
-        "so; 2: usage error.",
+        description="Train one experiment under every API of this and other interpreters, each in a process of its "
+        "own, and compare the weights bit by bit. Exit code 0: every frozen bit held and the free elements agree; 1: "
+        "not so; 2: usage error; 130: interrupted.",
     )
     parity.add_argument("experiment", nargs="?", metavar="EXPERIMENT", help="problem-1, problem-2, or a .py file")
+    parity.add_argument(
+        "--python",
+        nargs="+",
+        action="append",
+        metavar="PYTHON",
+        help="another interpreter: its path, the folder of a virtual environment, or the name of a tox environment or "
+        "of a command; may be repeated. It needs TensorFlow and numpy, and no freezecompat",
+    )
     parity.add_argument("--api", nargs="+", action="append", metavar="API", help="only these of " + ", ".join(APIS))
-    parity.add_argument("--json", metavar="FILE", help="write the whole result there")
     parity.add_argument("--timeout", type=_seconds, metavar="SECONDS", help="stop a run that takes longer")
+    parity.add_argument("--json", metavar="FILE", help="write the whole result there")
+    parity.add_argument("--logs", metavar="FOLDER", help="keep what each run printed there")
+    parity.add_argument("--quiet", action="store_true", help="show no progress")
+    parity.add_argument("--new", metavar="FILE", help="write an experiment to start from, and do nothing else")
     parity.set_defaults(run=_parity)
     find = commands.add_parser("doctor", help="say what is installed, what it offers and what is tested")
     find.set_defaults(run=_doctor)
@@ -80,48 +92,42 @@ def _seconds(text: str) -> float:
 
 
 def _parity(options: argparse.Namespace) -> int:
-    experiment, apis = _experiment_and_apis(options)
+    if options.new is not None:
+        return _new(options)
+    experiment, pythons, apis = _parity_arguments(options)
     if options.json is not None:
-        _check_writable(options.json)
-    result = run_parity(experiment, apis=apis, timeout=options.timeout, progress=_progress())
+        result_file.check_writable(options.json)
+    with display(sys.stderr, options.quiet) as progress:
+        result = run_parity(
+            experiment, pythons=pythons, apis=apis, timeout=options.timeout, logs=options.logs, progress=progress
+        )
     print_result(result, sys.stdout)
     if options.json is not None:
-        _write_json(options.json, result)
+        result_file.write(options.json, result)
     return 0 if result["passed"] else 1
 
 
-def _experiment_and_apis(options: argparse.Namespace) -> Tuple[str, Optional[List[str]]]:
+def _parity_arguments(options: argparse.Namespace) -> Tuple[str, Optional[List[str]], Optional[List[str]]]:
+    """The experiment, the interpreters and the APIs; the experiment may stand last, after several of those."""
     experiment, apis = options.experiment, None
     if options.api is not None:
         apis = [api for texts in options.api for text in texts for api in text.split(",")]
         if experiment is None and len(apis) > 1 and apis[-1] not in APIS:
-            experiment = apis.pop()  # parity --api tf1-eager EXPERIMENT
+            experiment = apis.pop()
+    groups = options.python or []
+    if experiment is None:
+        experiment = next((group.pop() for group in reversed(groups) if len(group) > 1), None)
     if experiment is None:
         raise ArgumentError("parity needs an EXPERIMENT: problem-1, problem-2, or a .py file")
-    return experiment, apis
+    return experiment, [python for group in groups for python in group] or None, apis
 
 
-def _check_writable(path: str) -> None:
-    """Before the training, not after it."""
-    folder = os.path.dirname(os.path.abspath(path))
-    if os.path.isdir(path) or not os.path.isdir(folder):
-        raise ArgumentError(
-            "can't write {}: {}".format(path, "it is a folder" if os.path.isdir(path) else "no such folder")
-        )
-
-
-def _write_json(path: str, result: Dict[str, Any]) -> None:
-    try:
-        with open(path, "w") as file:
-            json.dump(result, file, indent=1, allow_nan=False)
-    except OSError as error:
-        raise ArgumentError("can't write {}: {}".format(path, error.strerror)) from error
-
-
-def _progress() -> Any:
-    if not sys.stderr.isatty():
-        return None
-    return lambda line: print(line, file=sys.stderr)
+def _new(options: argparse.Namespace) -> int:
+    if options.experiment is not None:
+        raise ArgumentError("--new FILE writes an experiment and runs none: leave {} away".format(options.experiment))
+    path = template.write(options.new)
+    print("{} is there: change it, and run freezecompat parity {}".format(path, path))
+    return 0
 
 
 def _doctor(options: argparse.Namespace) -> int:

@@ -1,16 +1,23 @@
 """`freezecompat parity` trains for real: both problems, and experiments of one's own."""
 
 import json
+import os
 import subprocess
 import sys
+import sysconfig
+import venv
 
+import jsonschema
 import numpy as np
 import pytest
 import tensorflow as tf
 
 import freezecompat.parity as parity
-from freezecompat._ulp import different_bits
 from freezecompat.exceptions import ArgumentError
+from freezecompat.parity import template
+from freezecompat.parity.ulp import different_bits
+
+SCHEMA = os.path.join(os.path.dirname(os.path.abspath(__file__)), os.pardir, "docs", "parity.schema.json")
 
 EXPERIMENT = """
 import numpy as np
@@ -65,6 +72,36 @@ def test_both_problems(name, tmp_path):
     assert distances["tf1-eager", "tf1-graph"] == 0 and distances["keras-fit", "keras-loop"] == 0
     if name == "problem-1":
         assert set(distances.values()) == {0}
+
+
+def test_template(tmp_path):
+    """What --new writes runs and passes, and its result is what the schema says."""
+    path = str(tmp_path / "mine.py")
+    template.write(path)
+    result = parity.run_parity(path)
+    assert [run["status"] for run in result["runs"]] == ["ran"] * 4, result["runs"]
+    assert result["passed"], result["pairs"]
+    assert result["runs"][0]["frozen"] == 4
+    with open(SCHEMA) as file:
+        jsonschema.validate(json.loads(json.dumps(result, allow_nan=False)), json.load(file))
+
+
+def test_another_interpreter(tmp_path, monkeypatch):
+    """A virtual environment in which freezecompat is not installed trains the same bits; side by side with this one."""
+    folder = str(tmp_path / "other")
+    venv.create(folder, with_pip=False, symlinks=True)
+    site = sysconfig.get_path("purelib", vars={"base": folder, "platbase": folder})
+    # All packages of this interpreter but ours, through which freezecompat could be imported too.
+    hide = "import sys; sys.modules['freezecompat'] = None"
+    places = list(dict.fromkeys(os.path.dirname(os.path.dirname(m.__file__)) for m in (np, tf)))
+    with open(os.path.join(site, "here.pth"), "w") as file:
+        file.write("\n".join(places + [hide]) + "\n")
+    result = parity.run_parity("problem-1", pythons=[folder], apis=["keras-loop"], logs=str(tmp_path / "logs"))
+    assert [run["status"] for run in result["runs"]] == ["ran", "ran"], result["runs"]
+    assert result["passed"] and result["pairs"][0]["max_ulp"] == 0
+    assert result["runs"][1]["interpreter"].startswith(folder)
+    name = "{}-keras-loop".format(tf.__version__)
+    assert sorted(os.listdir(str(tmp_path / "logs"))) == [name + "-2.log", name + ".log"]
 
 
 def test_an_experiment_of_ones_own(write):
@@ -160,8 +197,33 @@ def test_optimizer_that_keras_alone_has(write):
     """Under tf.train it is a row with the reason, and the Keras runs are compared."""
     result = parity.run_parity(write("OPTIMIZER = {'name': 'rmsprop'}"))
     assert [run["status"] for run in result["runs"]] == ["unavailable", "unavailable", "ran", "ran"]
-    assert "adds epsilon inside the root" in result["runs"][0]["reason"]
+    assert "starts its mean square at 1" in result["runs"][0]["reason"]
     assert result["passed"] and len(result["pairs"]) == 1
+
+
+@pytest.mark.parametrize(
+    "optimizer",
+    [
+        pytest.param({"name": "adam", "learning_rate": 0.01}, id="adam"),
+        pytest.param({"name": "adagrad", "learning_rate": 0.1}, id="adagrad"),
+        pytest.param({"name": "adadelta", "learning_rate": 1.0}, id="adadelta"),
+        pytest.param(
+            {
+                "name": "ftrl",
+                "learning_rate": 0.1,
+                "l1_regularization_strength": 1e-3,
+                "l2_regularization_strength": 0.01,
+            },
+            id="ftrl",
+        ),
+    ],
+)
+def test_equal_mathematics(write, optimizer):
+    """tf.train and Keras take the same steps, apart from rounding."""
+    path = write("OPTIMIZER = {!r}".format(optimizer), "STEPS = 30", "TOLERANCE_ULP = 64")
+    result = parity.run_parity(path, apis=["tf1-eager", "keras-loop"])
+    assert [run["status"] for run in result["runs"]] == ["ran"] * 2, result["runs"]
+    assert result["passed"], result["pairs"]
 
 
 def test_asked_for_an_optimizer_that_it_lacks(write):

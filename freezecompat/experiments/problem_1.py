@@ -9,8 +9,9 @@ SPEC = [("#0", (0, 0))]
 OPTIMIZER = {"name": "sgd", "learning_rate": 0.01}
 LOSS = "mse"
 STEPS = 10
-# Measured: every API of one TensorFlow computes the same bits, on 1.15.5, 2.15.1 and 2.21.0.
-TOLERANCE_ULP = 0
+# Measured: every API of one TensorFlow computes the same bits; 1.13 to 2.8 and 2.11 to 2.21 are 1 ULP apart, in one element,
+# second/kernel[0, 1].
+TOLERANCE_ULP = 1
 
 
 def build(keras: Any) -> Any:

@@ -9,6 +9,7 @@ import pytest
 
 import freezecompat
 from freezecompat import cli
+from freezecompat.parity.experiment import load
 
 RESULT = {
     "freezecompat": 1,
@@ -20,6 +21,7 @@ RESULT = {
         "batch_size": 1,
         "tolerance_ulp": 0,
     },
+    "interpreters": [],
     "runs": [],
     "pairs": [],
     "passed": True,
@@ -48,22 +50,31 @@ def test_exit_code_is_the_verdict(asked, experiment, code, capsys):
     assert out.splitlines()[0] == "A title" and err == ""
 
 
+DEFAULTS = {"pythons": None, "apis": None, "timeout": None, "logs": None}
+
+
 @pytest.mark.parametrize(
-    "arguments, expected",
+    "arguments, experiment, changed",
     [
-        pytest.param(["problem-1"], ("problem-1", None, None), id="defaults"),
-        pytest.param(["problem-1", "--timeout", "1.5"], ("problem-1", None, 1.5), id="timeout"),
-        pytest.param(["problem-1", "--api", "tf1-eager"], ("problem-1", ["tf1-eager"], None), id="one-api"),
-        pytest.param(["x.py", "--api", "a", "--api", "b"], ("x.py", ["a", "b"], None), id="repeated"),
-        pytest.param(["x.py", "--api", "a", "b,c"], ("x.py", ["a", "b", "c"], None), id="several"),
-        pytest.param(["--api", "tf1-eager", "x.py"], ("x.py", ["tf1-eager"], None), id="experiment-last"),
+        pytest.param(["problem-1"], "problem-1", {}, id="defaults"),
+        pytest.param(["problem-1", "--timeout", "1.5"], "problem-1", {"timeout": 1.5}, id="timeout"),
+        pytest.param(["problem-1", "--logs", "there"], "problem-1", {"logs": "there"}, id="logs"),
+        pytest.param(["x.py", "--api", "tf1-eager"], "x.py", {"apis": ["tf1-eager"]}, id="one-api"),
+        pytest.param(["x.py", "--api", "a", "--api", "b"], "x.py", {"apis": ["a", "b"]}, id="repeated"),
+        pytest.param(["x.py", "--api", "a", "b,c"], "x.py", {"apis": ["a", "b", "c"]}, id="several"),
+        pytest.param(["--api", "tf1-eager", "x.py"], "x.py", {"apis": ["tf1-eager"]}, id="experiment-last"),
+        pytest.param(["x.py", "--python", "a", "--python", "b"], "x.py", {"pythons": ["a", "b"]}, id="pythons"),
+        pytest.param(["x.py", "--python", "a", "b"], "x.py", {"pythons": ["a", "b"]}, id="several-pythons"),
+        pytest.param(["--python", "a", "x.py"], "x.py", {"pythons": ["a"]}, id="experiment-after-python"),
+        pytest.param(
+            ["--python", "a", "x.py", "--api", "tf1-eager"], "x.py", {"pythons": ["a"], "apis": ["tf1-eager"]}, id="all"
+        ),
     ],
 )
-def test_options(asked, arguments, expected):
+def test_options(asked, arguments, experiment, changed):
     """Options mean what the help says, in any order."""
     assert cli.main(["parity"] + arguments) == 0
-    experiment, apis, timeout = expected
-    assert asked == [(experiment, {"apis": apis, "timeout": timeout})]
+    assert asked == [(experiment, dict(DEFAULTS, **changed))]
 
 
 def test_json(asked, tmp_path):
@@ -130,6 +141,33 @@ def test_doctor_without_tensorflow(no_tensorflow, capsys):
     out = capsys.readouterr().out
     assert 'TensorFlow    not installed: pip install "freezecompat[tensorflow]"' in out
     assert "TensorFlow 1.15.5 on Python 3.7" in out
+
+
+def test_new(tmp_path, capsys):
+    """--new writes an experiment that can be read, and never over a file."""
+    path = tmp_path / "mine.py"
+    assert cli.main(["parity", "--new", str(path)]) == 0
+    assert str(path) in capsys.readouterr().out
+    assert load(str(path)).optimizer["name"] == "adam"
+    path.write_text("my own")
+    assert cli.main(["parity", "--new", str(path)]) == 2
+    assert capsys.readouterr().err == "freezecompat: {} is there already: give a new name\n".format(path)
+    assert path.read_text() == "my own"
+
+
+@pytest.mark.parametrize(
+    "arguments, text",
+    [
+        pytest.param(["--new", "mine"], "'mine' must end in .py", id="name"),
+        pytest.param(["--new", "no/such/mine.py"], "can't write no/such/mine.py: No such file", id="folder"),
+        pytest.param(["problem-1", "--new", "mine.py"], "leave problem-1 away", id="experiment"),
+    ],
+)
+def test_new_that_is_refused(arguments, text, capsys):
+    """One line each."""
+    assert cli.main(["parity"] + arguments) == 2
+    err = capsys.readouterr().err
+    assert text in err and err.count("\n") == 1
 
 
 def test_interrupt(monkeypatch):

@@ -5,9 +5,9 @@ import sys
 import numpy as np
 import pytest
 
-from freezecompat._parity_experiment import load, locate
-from freezecompat._parity_optimizers import Unavailable, keras_optimizer, train_optimizer
 from freezecompat.exceptions import ArgumentError
+from freezecompat.parity.experiment import load, locate
+from freezecompat.parity.optimizers import Unavailable, keras_optimizer, train_optimizer
 
 EXPERIMENT = """
 import numpy as np
@@ -88,11 +88,21 @@ def test_says_what_is_missing(write, name):
         pytest.param("SPEC = {}", r"FreezeSpec\(SPEC\) raised SpecValueError: the spec is empty", id="empty-spec"),
         pytest.param("OPTIMIZER = 'adam'", "OPTIMIZER is 'adam', it must be a dict", id="optimizer"),
         pytest.param(
-            "OPTIMIZER = {'name': 'adm'}", r"OPTIMIZER\[\"name\"\] is 'adm', it must be one of 'adagrad'", id="name"
+            "OPTIMIZER = {'name': 'adm'}", r"OPTIMIZER\[\"name\"\] is 'adm', it must be one of 'adadelta'", id="name"
         ),
         pytest.param(
             "OPTIMIZER = {'name': 'sgd', 'learning_rate': 'high'}", "is 'high', it must be one number", id="rate"
         ),
+        pytest.param(
+            "OPTIMIZER = {'name': 'nadam'}", "'nadam' is refused: its momentum schedule is another", id="nadam"
+        ),
+        pytest.param("OPTIMIZER['momentum'] = True", "it must be one number$", id="momentum"),
+        pytest.param("OPTIMIZER['nesterov'] = 1", r"is 1, it must be True or False", id="nesterov"),
+        pytest.param(
+            "OPTIMIZER['rho'] = 0.9", "no option of sgd: give some of learning_rate, momentum, nesterov", id="option"
+        ),
+        pytest.param("OPTIMIZER['decay'] = 0.1", r"\"decay\"\] is refused: it changes the rate", id="decay"),
+        pytest.param("OPTIMIZER['use_ema'] = True", "refused: the average starts at the weight", id="ema"),
         pytest.param("LOSS = 'mean'", "LOSS is 'mean', it must be one of 'binary_crossentropy'", id="loss"),
         pytest.param("STEPS = 1.5", "STEPS is 1.5, it must be a whole number", id="float-steps"),
         pytest.param("STEPS = True", "STEPS is True, it must be a whole number", id="bool-steps"),
@@ -159,25 +169,61 @@ class FakeKeras:
             ("AdamOptimizer", (0.001,), {"beta1": 0.9, "beta2": 0.999, "epsilon": 1e-7}),
             id="adam-with-the-epsilon-of-keras",
         ),
+        pytest.param(
+            {"name": "adagrad"},
+            ("AdagradOptimizer", (0.001,), {"initial_accumulator_value": 0.1}),
+            id="adagrad-without-epsilon",
+        ),
+        pytest.param(
+            {"name": "adadelta", "learning_rate": 1.0},
+            ("AdadeltaOptimizer", (1.0,), {"rho": 0.95, "epsilon": 1e-7}),
+            id="adadelta",
+        ),
+        pytest.param(
+            {"name": "ftrl", "l1_regularization_strength": 0.5},
+            (
+                "FtrlOptimizer",
+                (0.001,),
+                {
+                    "learning_rate_power": -0.5,
+                    "initial_accumulator_value": 0.1,
+                    "l1_regularization_strength": 0.5,
+                    "l2_regularization_strength": 0.0,
+                },
+            ),
+            id="ftrl",
+        ),
     ],
 )
 def test_optimizer_of_tf_train(optimizer, expected):
     """The names and defaults of Keras become those of tf.train."""
-    assert train_optimizer(FakeTrain(), optimizer) == expected
+    name, args, options = train_optimizer(FakeTrain(), optimizer)
+    assert (name, tuple(map(np.float32, args))) == (expected[0], tuple(map(np.float32, expected[1])))
+    assert {key: np.float32(value) for key, value in options.items()} == {
+        key: np.float32(value) for key, value in expected[2].items()
+    }
+
+
+def test_numbers_are_those_of_float32():
+    """1 - beta is then the same number, whether it is taken in float32 or in Python's floats."""
+    beta = train_optimizer(FakeTrain(), {"name": "adam"})[2]["beta2"]
+    assert beta != 0.999 and np.float32(1 - beta) == np.float32(1) - np.float32(0.999)
 
 
 def test_optimizer_of_keras():
     """Defaults are set, so that they are the same in every version."""
+    name, options = keras_optimizer(FakeKeras, {"name": "adam", "learning_rate": 0.5})
     expected = {"learning_rate": 0.5, "beta_1": 0.9, "beta_2": 0.999, "epsilon": 1e-7}
-    assert keras_optimizer(FakeKeras, {"name": "adam", "learning_rate": 0.5}) == ("Adam", expected)
+    assert name == "Adam" and options == {key: float(np.float32(value)) for key, value in expected.items()}
 
 
 @pytest.mark.parametrize(
     "optimizer, reason",
     [
         pytest.param({"name": "adamw"}, "adamw runs under Keras only: tf.train has no AdamW", id="adamw"),
-        pytest.param({"name": "rmsprop"}, "starts its mean square at 1 and adds epsilon inside the root", id="rmsprop"),
+        pytest.param({"name": "rmsprop"}, "starts its mean square at 1, Keras starts it at 0", id="rmsprop"),
         pytest.param({"name": "adam", "clipnorm": 1.0}, "tf.train's adam has no clipnorm", id="option"),
+        pytest.param({"name": "adagrad", "epsilon": 1e-3}, "tf.train's adagrad has no epsilon", id="adagrad-epsilon"),
     ],
 )
 def test_tf_train_refuses_other_mathematics(optimizer, reason):
@@ -190,3 +236,42 @@ def test_keras_without_the_optimizer():
     """An old Keras that has no AdamW says so."""
     with pytest.raises(Unavailable, match="has no AdamW"):
         keras_optimizer(FakeKeras, {"name": "adamw"})
+
+
+class NewKeras:
+    """Keras classes since 2.11 have update_step."""
+
+    class optimizers:
+        class Adagrad:
+            def __init__(self, **options):
+                self.options = options
+
+            def update_step(self):
+                raise NotImplementedError
+
+
+class OldKeras:
+    class optimizers:
+        SGD = Adagrad = staticmethod(lambda **options: options)
+
+
+def test_epsilon_that_moved():
+    """Unless it is given there is none; given, it means the same in new Keras alone."""
+    assert keras_optimizer(NewKeras, {"name": "adagrad", "epsilon": 0.5}).options["epsilon"] == 0.5
+    assert keras_optimizer(OldKeras, {"name": "adagrad"})["epsilon"] == np.float32(1e-30)
+    with pytest.raises(Unavailable, match="this Keras adds epsilon outside of the root"):
+        keras_optimizer(OldKeras, {"name": "adagrad", "epsilon": 0.5})
+
+
+@pytest.mark.parametrize(
+    "option, reason",
+    [
+        ("clipnorm", r"clips in minimize\(\) or fit\(\) only, or before any hook"),
+        ("clipvalue", "clips in minimize"),
+        ("weight_decay", "have no weight_decay"),
+    ],
+)
+def test_old_keras_refuses_other_mathematics(option, reason):
+    """What the classes up to 2.10 would do elsewhere in a step, or not at all."""
+    with pytest.raises(Unavailable, match=reason):
+        keras_optimizer(OldKeras, {"name": "sgd", option: 0.5})

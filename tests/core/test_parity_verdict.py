@@ -1,5 +1,6 @@
 """What run_parity makes of its runs: rows, pairs, the verdict, and errors. The runs are given here, not trained."""
 
+import io
 import json
 import re
 import sys
@@ -8,8 +9,14 @@ import numpy as np
 import pytest
 
 import freezecompat.parity as parity
-from freezecompat._parity_table import plain, print_result, tables, verdict
 from freezecompat.exceptions import ArgumentError, MissingDependency
+from freezecompat.parity import runner
+from freezecompat.parity.interpreters import Interpreter
+from freezecompat.parity.processes import Ended
+from freezecompat.parity.runs import Run, summarize
+from freezecompat.parity.show import print_result
+from freezecompat.parity.table import plain, tables
+from freezecompat.parity.verdict import verdict
 
 
 def a_run(api, kernel=((0.0, 1.0), (2.0, 3.0)), mask=((True, False), (False, False)), **changes):
@@ -48,26 +55,44 @@ def a_run(api, kernel=((0.0, 1.0), (2.0, 3.0)), mask=((True, False), (False, Fal
                 "free_moved": 3,
             }
         ],
-        "arrays": {"final_0": np.array(kernel, np.float32), "mask_0": np.array(mask)},
+        "arrays": {
+            "initial_0": np.zeros((2, 2), np.float32),
+            "final_0": np.array(kernel, np.float32),
+            "mask_0": np.array(mask),
+        },
     }
     weight_changes = changes.pop("weight", {})
     run.update(changes)
     run["weights"][0].update(weight_changes)
     if run["status"] == "ran":
-        parity._summarize(run)
+        summarize(run)
     return run
 
 
 @pytest.fixture
 def result_of(monkeypatch):
-    """run_parity on runs that are given and not trained."""
+    """run_parity on runs that are given and not trained; `others` are those of a second interpreter."""
 
-    def result_of(*runs, **options):
-        given = {run["api"]: run for run in runs}
-        unavailable = dict(status="unavailable", reason="not here")
-        monkeypatch.setattr(
-            parity, "_run_one", lambda interpreter, api, path, timeout: given.get(api) or a_run(api, **unavailable)
-        )
+    def result_of(*runs, others=None, **options):
+        given = {("python", run["api"]): run for run in runs}
+        interpreters = [Interpreter("this one", "python", "3.11.7", True)]
+        if others is not None:
+            interpreters.append(Interpreter("py37", "other/python", "3.7.16", False))
+            given.update({("other/python", dict(run, interpreter="other/python")["api"]): run for run in others})
+
+        def row(run, end):
+            found = given.get((run.interpreter.executable, run.api))
+            found = found or a_run(run.api, status="unavailable", reason="not here")
+            return dict(found, interpreter=run.interpreter.executable)
+
+        def side_by_side(commands, ended, started, going_on, timeout):
+            for number in reversed(range(len(commands))):  # rows keep their order, whatever ends first
+                started(number)
+                ended(number, Ended(None, False, 1.0))
+
+        monkeypatch.setattr(runner, "find", lambda pythons: interpreters)
+        monkeypatch.setattr(runner, "side_by_side", side_by_side)
+        monkeypatch.setattr(Run, "row", row)
         return parity.run_parity("problem-1", **options)
 
     return result_of
@@ -96,11 +121,21 @@ def test_distance_is_located(result_of):
     other = a_run("tf1-graph", kernel=((5.0, 1.0), (one_up(2.0), one_up(one_up(3.0)))))
     result = result_of(a_run("tf1-eager"), other)
     assert result["pairs"][0]["weights"] == [
-        {"address": "kernel", "max_ulp": 2, "element": [1, 1], "first": 3.0, "second": one_up(one_up(3.0))}
+        {
+            "address": "kernel",
+            "max_ulp": 2,
+            "element": [1, 1],
+            "first": 3.0,
+            "second": one_up(one_up(3.0)),
+            "first_bits": "40400000",
+            "second_bits": "40400002",
+        }
     ]
     assert not result["pairs"][0]["within"] and not result["passed"]
     assert verdict(result).startswith("FAILED: tf1-eager and tf1-graph are 2 ULP apart in kernel[1, 1] (3.0 and 3.0")
-    assert plain(tables(result)[1]).splitlines() == ["weight  1:2", "kernel  2 [1, 1]"]
+    assert plain(tables(result)[1]).splitlines() == ["#                    2", "1  2.15.1 tf1-eager  2"]
+    assert plain(tables(result)[2]).splitlines()[1] == "kernel  2    [1,1]  1:2   3      3.00000048"
+    assert plain(tables(result)[3]).splitlines() == ["kernel   runs", "2 [1,1]  1:2"]
 
 
 def test_nan_is_no_agreement(result_of):
@@ -196,11 +231,16 @@ def test_apis_are_checked(apis):
 
 
 def test_order_and_progress(result_of):
-    """Runs are in one order, whatever the order they were asked for in, and each is announced."""
-    lines = []
-    result = result_of(a_run("tf1-graph"), a_run("tf1-eager"), apis=["tf1-graph", "tf1-eager"], progress=lines.append)
+    """Runs are in one order, whatever the order they were asked for in, and each start and end is told."""
+    events = []
+    result = result_of(a_run("tf1-graph"), a_run("tf1-eager"), apis=["tf1-graph", "tf1-eager"], progress=events.append)
     assert [run["api"] for run in result["runs"]] == ["tf1-eager", "tf1-graph"]
-    assert lines == ["tf1-eager ...", "tf1-eager: ran (1.0 s)", "tf1-graph ...", "tf1-graph: ran (1.0 s)"]
+    assert list(map(str, events)) == [
+        "[2/2] Python 3.11.7, tf1-graph: started",
+        "[2/2] Python 3.11.7, TensorFlow 2.15.1, tf1-graph: ran (1.0 s)",
+        "[1/2] Python 3.11.7, tf1-eager: started",
+        "[1/2] Python 3.11.7, TensorFlow 2.15.1, tf1-eager: ran (1.0 s)",
+    ]
 
 
 def test_printed(result_of, capsys):
@@ -213,3 +253,88 @@ def test_printed(result_of, capsys):
     assert "2 tf1-graph failed: it ended with exit code 1" in lines
     assert "    | MemoryError" in lines
     assert lines[-1] == "FAILED: tf1-graph failed"
+
+
+# Several interpreters ------------------------------------------------------------------------------------------------
+
+
+def test_pairs_that_say_the_same_share_a_row(result_of):
+    """Each weight in each two runs: equal rows are one, pairs without a distance are the last."""
+    far = ((0.0, 1.0), (2.0, one_up(3.0)))
+    others = [a_run(api, kernel=far, tensorflow="1.15.5") for api in ("tf1-eager", "tf1-graph")]
+    result = result_of(a_run("tf1-eager"), a_run("tf1-graph"), others=others, apis=["tf1-eager", "tf1-graph"])
+    assert result["passed"]
+    by_run, by_pair, by_weight, by_both = map(plain, tables(result))
+    assert tables(result)[0].heading.splitlines()[-2:] == [
+        "runs 1 to 2: python (this one)",
+        "runs 3 to 4: other/python (py37)",
+    ]
+    assert by_pair.splitlines() == [
+        "#                    2  3  4",
+        "1  2.15.1 tf1-eager  0  1  1",
+        "2  2.15.1 tf1-graph     1  1",
+        "3  1.15.5 tf1-eager        0",
+    ]
+    assert by_weight.splitlines()[1:] == ["kernel  1    [1,1]  1:3   3      3.00000024"]
+    assert by_both.splitlines() == ["kernel   runs", "1 [1,1]  1:3 1:4 2:3 2:4", "0        all other pairs"]
+
+
+def test_verdict_names_the_worst_pair(result_of):
+    """Many pairs are too far apart: the worst is told, and how many more there are."""
+    near = a_run("tf1-graph", kernel=((0.0, 1.0), (2.0, one_up(one_up(3.0)))))
+    others = [a_run("tf1-eager", kernel=((0.0, 1.0), (2.0, 4.0)), tensorflow="1.15.5")]
+    result = result_of(a_run("tf1-eager"), near, others=others)
+    assert verdict(result) == (
+        "FAILED: 1 (2.15.1 tf1-eager) and 5 (1.15.5 tf1-eager) are 4194304 ULP apart in kernel[1, 1] (3.0 and 4.0), "
+        "1 allowed (2 more pairs too)"
+    )
+
+
+def test_no_tensorflow_here_but_elsewhere(result_of):
+    """The present interpreter was not asked for by name: its runs are unavailable, and count for nothing."""
+    missing = [a_run(api, status="no tensorflow", reason="none", tensorflow=None) for api in parity.APIS]
+    others = [a_run("tf1-eager"), a_run("keras-fit")]
+    result = result_of(*missing, others=others, apis=["tf1-eager", "keras-fit"])
+    assert [run["status"] for run in result["runs"]] == ["unavailable", "unavailable", "ran", "ran"]
+    assert result["passed"]
+
+
+def test_no_tensorflow_in_a_given_one(result_of):
+    """A given interpreter that has none has failed."""
+    missing = [a_run(api, status="no tensorflow", reason="none", tensorflow=None) for api in parity.APIS]
+    result = result_of(a_run("tf1-eager"), others=missing)
+    assert [run["status"] for run in result["runs"]][4:] == ["failed"] * 4 and not result["passed"]
+    assert result["runs"][4]["reason"] == "none: other/python -m pip install tensorflow"
+
+
+def test_ordinals_of_two_interpreters(result_of):
+    """An ordinal that is another weight elsewhere: both runs are named."""
+    here, other = a_run("tf1-eager", ordinals={"#0": "a"}), a_run(
+        "tf1-eager", ordinals={"#0": "b"}, tensorflow="1.15.5"
+    )
+    text = r"SPEC's #0 is a under tf1-eager of TensorFlow 2.15.1 \(python\) and b under tf1-eager of TensorFlow 1.15.5"
+    with pytest.raises(ArgumentError, match=text):
+        result_of(here, others=[other])
+
+
+def test_asked_for_and_not_there_elsewhere(result_of):
+    """An API that was asked for and that a given interpreter cannot run is an error that names it."""
+    with pytest.raises(ArgumentError, match="tf1-eager cannot run with py37: not here"):
+        result_of(a_run("tf1-eager"), others=[], apis=["tf1-eager"])
+
+
+def test_colours_on_a_terminal_only(result_of):
+    """The same words with rich and without; escape codes on a terminal alone."""
+    pytest.importorskip("rich")
+
+    class Terminal(io.StringIO):
+        def isatty(self):
+            return True
+
+    result = result_of(a_run("tf1-eager"), a_run("tf1-graph", status="failed", reason="exit code 1"))
+    terminal, file = Terminal(), io.StringIO()
+    print_result(result, terminal)
+    print_result(result, file)
+    assert "\x1b[" in terminal.getvalue() and "\x1b" not in file.getvalue()
+    words = re.sub("\x1b\\[[0-9;]*m", "", terminal.getvalue()).split()
+    assert words == file.getvalue().split()

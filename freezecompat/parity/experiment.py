@@ -9,12 +9,14 @@ from typing import Any, Callable, Dict, List, NamedTuple, Optional, Tuple, Union
 
 import numpy as np
 
-from . import _parity_optimizers
-from ._parity_losses import LOSSES
-from .exceptions import ArgumentError
-from .spec import FreezeSpec
+from ..exceptions import ArgumentError
+from ..spec import FreezeSpec
+from . import optimizers
+from .losses import LOSSES
 
 BUILT_IN = ("problem-1", "problem-2")
+
+BUILT_IN_FOLDER = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "experiments")
 
 DEFINES = (
     "an experiment defines build(keras), initial_weights(), data(), SPEC, OPTIMIZER, LOSS, STEPS and TOLERANCE_ULP, "
@@ -71,7 +73,7 @@ def locate(experiment: Union[str, "os.PathLike[str]"]) -> str:
     """
     name = os.fspath(experiment)
     if name in BUILT_IN:
-        return os.path.join(os.path.dirname(__file__), "experiments", name.replace("-", "_") + ".py")
+        return os.path.join(BUILT_IN_FOLDER, name.replace("-", "_") + ".py")
     if os.path.isfile(name):
         return os.path.abspath(name)
     if name.endswith(".py") or os.sep in name or os.path.isdir(name):
@@ -147,7 +149,7 @@ def _checked(path: str, defined: _Definitions) -> Experiment:
     spec = defined.get("SPEC", object, "what FreezeSpec takes")
     spec = spec if isinstance(spec, FreezeSpec) else attempt("FreezeSpec(SPEC)", FreezeSpec, spec)
     optimizer = defined.get("OPTIMIZER", dict, 'a dict such as {"name": "adam", "learning_rate": 0.01}')
-    _parity_optimizers.check(optimizer)
+    optimizers.check(optimizer)
     x, y = _rows(defined.call("data"))
     batch_size = defined.get("BATCH_SIZE", numbers.Integral, "a whole number of rows", len(x))
     steps = defined.get("STEPS", numbers.Integral, "a whole number of steps")

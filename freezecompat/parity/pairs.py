@@ -5,7 +5,7 @@ from typing import Any, Dict, List
 
 import numpy as np
 
-from ._ulp import ulp_distance
+from .ulp import hex_bits, ulp_distance
 
 
 def compare(runs: List[Dict[str, Any]], tolerance: int) -> List[Dict[str, Any]]:
@@ -54,6 +54,7 @@ def _weights_of(run: Dict[str, Any]) -> Dict[str, Any]:
 def _weight(address: str, a: np.ndarray, b: np.ndarray, frozen: np.ndarray) -> Dict[str, Any]:
     distance = np.where(frozen, np.uint64(0), ulp_distance(a, b))
     row = {"address": address, "max_ulp": 0, "element": None, "first": None, "second": None}
+    row.update(first_bits=None, second_bits=None)
     if distance.any():
         element = np.unravel_index(distance.argmax(), distance.shape)
         row.update(
@@ -61,6 +62,8 @@ def _weight(address: str, a: np.ndarray, b: np.ndarray, frozen: np.ndarray) -> D
             element=[int(k) for k in element],
             first=_text(a[element]),
             second=_text(b[element]),
+            first_bits=hex_bits(a[element])[0],
+            second_bits=hex_bits(b[element])[0],
         )
     return row
 

@@ -1,37 +1,25 @@
 """What a child process of `freezecompat parity` and `doctor` executes: one run, written to files.
 
-python -c START FOLDER train RESULT API EXPERIMENT      RESULT.json, and RESULT.npz with the weights
-python -c START FOLDER doctor RESULT                    RESULT.json
+child.main(["train", RESULT, API, EXPERIMENT])      RESULT.json, and RESULT.npz with the weights
+child.main(["doctor", RESULT])                      RESULT.json
 """
 
 import json
+import os
 import platform
 import sys
+import traceback
 from typing import Any, Dict, List
 
 import numpy as np
 
-from . import _parity_experiment
-from ._parity_optimizers import Unavailable
-from ._ulp import different_bits
-from .exceptions import ArgumentError, MissingDependency
-
-#: The APIs, in the order of the tables.
-APIS = ("tf1-eager", "tf1-graph", "keras-fit", "keras-loop")
-
-#: Runs this package from its folder, without a look at what the other interpreter has installed under its name.
-START = """
-import importlib.util, sys
-sys.path[:] = filter(None, sys.path)  # not the working folder: a script would not import from there either
-folder = sys.argv.pop(1)
-init = folder + "/__init__.py"
-spec = importlib.util.spec_from_file_location("freezecompat", init, submodule_search_locations=[folder])
-package = importlib.util.module_from_spec(spec)
-sys.modules["freezecompat"] = package
-spec.loader.exec_module(package)
-from freezecompat import _parity_run
-_parity_run.main(sys.argv[1:])
-"""
+from ..api import detect_backend
+from ..exceptions import ArgumentError, MissingDependency
+from . import experiment as experiments
+from . import train
+from .apis import APIS
+from .optimizers import Unavailable
+from .ulp import different_bits
 
 
 def main(arguments: List[str]) -> None:
@@ -51,12 +39,12 @@ def main(arguments: List[str]) -> None:
             found.update(status="unavailable", reason=str(error))
         except ArgumentError as error:
             found.update(status="broken", reason=str(error))
+            traceback.print_exc()
     _write(result, found)
 
 
 def _platform() -> Dict[str, Any]:
     return {
-        "interpreter": sys.executable,
         "python": platform.python_version(),
         "numpy": np.__version__,
         "tensorflow": None,
@@ -65,8 +53,9 @@ def _platform() -> Dict[str, Any]:
 
 
 def _write(result: str, found: Dict[str, Any]) -> None:
-    with open(result + ".json", "w") as file:
+    with open(result + ".part", "w") as file:
         json.dump(found, file)
+    os.replace(result + ".part", result + ".json")  # a child may be stopped at any time
 
 
 def _import_tensorflow(found: Dict[str, Any]) -> Any:
@@ -75,9 +64,8 @@ def _import_tensorflow(found: Dict[str, Any]) -> Any:
     except ImportError as error:
         if getattr(error, "name", None) != "tensorflow":
             raise
-        raise MissingDependency(
-            'no TensorFlow is installed for {}: pip install "freezecompat[tensorflow]"'.format(sys.executable)
-        ) from None
+        traceback.print_exc()
+        raise MissingDependency("no TensorFlow is installed for {}".format(sys.executable)) from None
     found["tensorflow"] = tensorflow.__version__
     try:
         found["keras"] = _keras_version(tensorflow.keras)
@@ -93,15 +81,13 @@ def _keras_version(keras: Any) -> str:
 
 
 def _doctor(found: Dict[str, Any]) -> None:
+    found["status"] = "found"
     try:
         tf = _import_tensorflow(found)
     except MissingDependency:
         return
-    from ._parity_train import why_not
-    from .api import detect_backend
-
     found["tf_keras"] = _version_of("tf_keras")
-    found["apis"] = {api: why_not(api, tf) for api in APIS}
+    found["apis"] = {api: train.why_not(api, tf) for api in APIS}
     found["backend"] = detect_backend()._asdict()
 
 
@@ -113,11 +99,11 @@ def _version_of(name: str) -> Any:
 
 
 def _run(found: Dict[str, Any], result: str, api: str, path: str) -> None:
-    experiment = _parity_experiment.load(path)
+    experiment = experiments.load(path)
     found["experiment"] = {
         "title": experiment.title,
-        "optimizer": _parity_experiment.options_text(experiment.optimizer),
-        "loss": _parity_experiment.loss_text(experiment.loss),
+        "optimizer": experiments.options_text(experiment.optimizer),
+        "loss": experiments.loss_text(experiment.loss),
         "steps": experiment.steps,
         "batch_size": experiment.batch_size,
         "tolerance_ulp": experiment.tolerance_ulp,
@@ -125,10 +111,12 @@ def _run(found: Dict[str, Any], result: str, api: str, path: str) -> None:
     _write(result, found)  # what is known so far, for the row of a run that crashes
     tf = _import_tensorflow(found)
     _write(result, found)
-    from . import _parity_train
+
+    def begun() -> None:
+        open(result + ".begun", "w").close()
 
     try:
-        trained = _parity_train.train(experiment, api, tf)
+        trained = train.train(experiment, api, tf, begun)
     except ArgumentError as error:
         raise ArgumentError("experiment {}: {}".format(path, error)) from error
     found.update(status="ran", reason=None, losses=[float(loss) for loss in trained.losses], verify=trained.moved)
@@ -152,5 +140,5 @@ def _run(found: Dict[str, Any], result: str, api: str, path: str) -> None:
                 "free_moved": int((moved & ~mask).sum()),
             }
         )
-        arrays.update({"mask_{}".format(k): mask, "final_{}".format(k): final})
+        arrays.update({"mask_{}".format(k): mask, "initial_{}".format(k): initial, "final_{}".format(k): final})
     np.savez(result + ".npz", **arrays)
