@@ -78,6 +78,8 @@ def _parser() -> argparse.ArgumentParser:
     parity.set_defaults(run=_parity)
     find = commands.add_parser("doctor", help="say what is installed, what it offers and what is tested")
     find.set_defaults(run=_doctor)
+    schema = commands.add_parser("schema", help="print the JSON Schema of spec files")
+    schema.set_defaults(run=_schema)
     return parser
 
 
@@ -127,6 +129,12 @@ def _new(options: argparse.Namespace) -> int:
         raise ArgumentError("--new FILE writes an experiment and runs none: leave {} away".format(options.experiment))
     path = template.write(options.new)
     print("{} is there: change it, and run freezecompat parity {}".format(path, path))
+    return 0
+
+
+def _schema(options: argparse.Namespace) -> int:
+    with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "spec.schema.json"), encoding="utf-8") as file:
+        print(file.read(), end="")
     return 0
 
 

@@ -184,9 +184,11 @@ class FreezeSpec:
             if mask.array.any():
                 rules.append(Rule(address, mask))
         if not rules:
-            raise SpecValueError("the masks freeze no element; is it true_means={!r}?".format(
-                "trained" if true_means == "frozen" else "frozen"
-            ))
+            raise SpecValueError(
+                "the masks freeze no element; is it true_means={!r}?".format(
+                    "trained" if true_means == "frozen" else "frozen"
+                )
+            )
         return cls._of_rules(rules)
 
     @classmethod

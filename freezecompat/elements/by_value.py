@@ -310,7 +310,9 @@ def _count(amount: Union[int, float], size: int, text: str) -> int:
     if isinstance(amount, float):
         return int(math.floor(amount * size + 0.5))
     if amount > size:
-        raise SpecValueError("{} is more than the weight has: {} elements; 'all' is the whole weight".format(text, size))
+        raise SpecValueError(
+            "{} is more than the weight has: {} elements; 'all' is the whole weight".format(text, size)
+        )
     return amount
 
 

@@ -211,7 +211,11 @@ def positions(indices: Any) -> Positions:
     """
     if isinstance(indices, Positions):
         return indices
-    if not isinstance(indices, (list, tuple, np.ndarray)) or getattr(indices, "dtype", int) == bool or has_slice(indices):
+    if (
+        not isinstance(indices, (list, tuple, np.ndarray))
+        or getattr(indices, "dtype", int) == bool
+        or has_slice(indices)
+    ):
         raise SpecTypeError("positions are full indices such as [(1, 2), (3, 1)], received {}".format(show(indices)))
     return Positions(read_positions(indices))
 

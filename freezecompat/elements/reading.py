@@ -85,7 +85,9 @@ def _several(parts: Any, key: str, inner: Callable[[Any], Element]) -> List[Elem
     if not isinstance(parts, list) or len(parts) < 2:
         raise SpecTypeError("{!r} is a list of two elements or more, received {}".format(key, show(parts)))
     if len(parts) > _MAX_PARTS:
-        raise SpecValueError("{!r} has {} elements, {} are allowed; one mask does for many".format(key, len(parts), _MAX_PARTS))
+        raise SpecValueError(
+            "{!r} has {} elements, {} are allowed; one mask does for many".format(key, len(parts), _MAX_PARTS)
+        )
     return [inner(part) for part in parts]
 
 

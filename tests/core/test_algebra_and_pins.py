@@ -134,7 +134,12 @@ def test_what_a_file_of_a_combination_may_not_say(body, text):
 @pytest.mark.parametrize("depth", [60, 2000, 20000])
 @pytest.mark.parametrize(
     "start, inside, end",
-    [('{"not": ', '"all"', "}"), ("[", "1", "]"), ('{"any": ["all", ', '"all"', "]}"), ('{"pin": ', '"all"', ', "value": 0}')],
+    [
+        ('{"not": ', '"all"', "}"),
+        ("[", "1", "]"),
+        ('{"any": ["all", ', '"all"', "]}"),
+        ('{"pin": ', '"all"', ', "value": 0}'),
+    ],
 )
 def test_hostile_nesting(start, inside, end, depth):
     """An error, not a crash, however deep."""

@@ -40,7 +40,9 @@ def test_a_predicate_is_what_numpy_computes(text, expected):
         wanted = expected(W)
     assert wanted.any() and not wanted.all()
     assert chosen(elements.where(text)).tolist() == wanted.tolist()
-    assert FreezeSpec.from_json(FreezeSpec({"w": elements.where(text)}).to_json()) == FreezeSpec({"w": elements.where(text)})
+    assert FreezeSpec.from_json(FreezeSpec({"w": elements.where(text)}).to_json()) == FreezeSpec(
+        {"w": elements.where(text)}
+    )
 
 
 @pytest.mark.parametrize("dtype", ["f2", "f4", "f8", "i4", "?", "c8"])
@@ -226,7 +228,9 @@ def test_random_depends_on_seed_and_shape_alone():
 RANDOM_OF_SEED_3 = [0, 4, 8, 13, 15, 18]
 
 
-@pytest.mark.parametrize("seed, error", [(-1, SpecValueError), (2**63, SpecValueError), (1.0, SpecTypeError), (True, SpecTypeError)])
+@pytest.mark.parametrize(
+    "seed, error", [(-1, SpecValueError), (2**63, SpecValueError), (1.0, SpecTypeError), (True, SpecTypeError)]
+)
 def test_seeds_that_are_none(seed, error):
     with pytest.raises(error, match="seed is an int"):
         elements.random(0.5, seed=seed)

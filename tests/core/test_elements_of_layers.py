@@ -147,7 +147,10 @@ def test_a_bare_array():
     [
         (elements.units([0, 3]), '{"units": [0, 3]}'),
         (elements.units(np.int64(1), axis=-1), '{"units": [1], "axis": -1}'),
-        (elements.units(range(2), axis=(1, 2), statistics=True), '{"units": [0, 1], "axis": [1, 2], "statistics": true}'),
+        (
+            elements.units(range(2), axis=(1, 2), statistics=True),
+            '{"units": [0, 1], "axis": [1, 2], "statistics": true}',
+        ),
         (elements.gates("forget"), '{"gates": "forget"}'),
         (elements.gates(["update", "reset"]), '{"gates": ["update", "reset"]}'),
         (elements.gates("a", order=["b", "a"]), '{"gates": "a", "order": ["b", "a"]}'),

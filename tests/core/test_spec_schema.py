@@ -9,6 +9,7 @@ import pytest
 
 import freezecompat
 from freezecompat import FreezeSpec, elements
+from freezecompat.cli import main
 from freezecompat.elements.reading import _JSON_FORMS
 
 with open(os.path.join(os.path.dirname(freezecompat.__file__), "spec.schema.json")) as file:
@@ -71,3 +72,9 @@ def test_what_is_refused_does_not_fit(text):
         jsonschema.validate(json.loads(text), SCHEMA)
     with pytest.raises((ValueError, TypeError)):
         FreezeSpec.from_json(text)
+
+
+def test_the_command_prints_it(capsys):
+    """`freezecompat schema` gives the very file."""
+    assert main(["schema"]) == 0
+    assert json.loads(capsys.readouterr().out) == SCHEMA
