@@ -159,8 +159,12 @@ def test_exception_of_a_callback(commands, tmp_path):
     assert_gone(ids)
 
 
+# Whoever runs the tests may ignore signals (nohup, a job in the background), and a process inherits that.
 PARENT = """
-import os, sys
+import os, signal, sys
+signal.signal(signal.SIGINT, signal.default_int_handler)
+for number in (signal.SIGTERM, signal.SIGHUP):
+    signal.signal(number, signal.SIG_DFL)
 from freezecompat.parity.processes import Command, side_by_side
 side_by_side([Command([sys.executable, "-c", sys.argv[1]], dict(os.environ), os.devnull)], print)
 """
@@ -176,7 +180,7 @@ def test_signals(number, code, tmp_path):
     parent = subprocess.Popen([sys.executable, "-c", PARENT, family(ids)], stderr=subprocess.PIPE, env=environment)
     pids(ids)
     parent.send_signal(number)
-    errors = parent.communicate()[1].decode()
+    errors = parent.communicate(timeout=60)[1].decode()
     assert parent.returncode in (code, 1 if number == signal.SIGINT else code), errors  # 1 on Python 3.7
     assert_gone(ids)
 

@@ -170,13 +170,22 @@ def wait_for(condition):
         time.sleep(0.01)
 
 
+# The command, with signals as at a terminal: whoever runs the tests may ignore some, and a process inherits that.
+AT_A_TERMINAL = """
+import runpy, signal
+signal.signal(signal.SIGINT, signal.default_int_handler)
+signal.signal(signal.SIGTERM, signal.SIG_DFL)
+runpy.run_module("freezecompat", run_name="__main__", alter_sys=True)
+"""
+
+
 @pytest.mark.skipif(not os.path.isdir("/proc/self"), reason="looks for processes in /proc")
 @pytest.mark.parametrize("number, code", [(signal.SIGINT, 130), (signal.SIGTERM, 143)], ids=["SIGINT", "SIGTERM"])
 def test_interrupt_leaves_nothing(number, code, write, tmp_path):
     """Ctrl-C in the middle of the runs: no child, no grandchild, no temporary file, no traceback."""
     ids, temporary = tmp_path / "ids", tmp_path / "temporary"
     ids.mkdir(), temporary.mkdir()
-    command = [sys.executable, "-m", "freezecompat", "parity", write(ENDLESS.format(folder=str(ids)))]
+    command = [sys.executable, "-c", AT_A_TERMINAL, "parity", write(ENDLESS.format(folder=str(ids)))]
     variables = dict(os.environ, TMPDIR=str(temporary), PYTHONPATH=os.pathsep.join(filter(None, sys.path)))
     process = subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=variables, start_new_session=True
@@ -190,7 +199,7 @@ def test_interrupt_leaves_nothing(number, code, write, tmp_path):
     wait_for(lambda: len(pids()) >= 2 * expected)
     assert os.listdir(str(temporary)) != []
     process.send_signal(number)
-    out, err = process.communicate()
+    out, err = process.communicate(timeout=60)
     assert process.returncode == code, err
     assert b"Traceback" not in err and out == b""
     assert all(map(is_gone, pids()))
