@@ -18,7 +18,7 @@ def long_description():
     return read("README.md") if os.path.exists(os.path.join(HERE, "README.md")) else ""
 
 
-VERSION = re.search('^__version__ = "(.*)"$', read("freezecompat", "__init__.py"), re.M).group(1)
+VERSION = re.search('^__version__ = "(.*)"$', read("freezecompat", "_version.py"), re.M).group(1)
 
 TENSORFLOW = ["tensorflow"]
 # The same without GPU support: a third of the size. Not built for macOS, where the plain one has none anyway.

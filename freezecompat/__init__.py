@@ -13,10 +13,12 @@ Importing it imports numpy alone: no TensorFlow, no environment variable, no cla
 """
 
 from . import elements
-from .api import detect_backend, freeze, list_weights, run_parity
+from ._version import __version__
+from .api import detect_backend, freeze, list_weights, restore, run_parity
 from .exceptions import (
     AmbiguousWeight,
     ArgumentError,
+    DoesNotFit,
     ElementIndexError,
     FreezeCompatError,
     FrozenWeightsMoved,
@@ -40,11 +42,10 @@ from .report import Report
 from .resolve import Weight
 from .spec import FreezeSpec
 
-__version__ = "0.1.0"
-
 __all__ = [
     "AmbiguousWeight",
     "ArgumentError",
+    "DoesNotFit",
     "ElementIndexError",
     "FreezeCompatError",
     "FreezeSpec",
@@ -70,5 +71,6 @@ __all__ = [
     "elements",
     "freeze",
     "list_weights",
+    "restore",
     "run_parity",
 ]

@@ -1,11 +1,11 @@
-"""The functions of the package: freeze, list_weights, detect_backend, run_parity."""
+"""The functions of the package: freeze, restore, list_weights, detect_backend, run_parity."""
 
 from typing import Any, Dict, List
 
-from . import _detect
+from . import _detect, _frozen_file, elements
 from .backends.attachments import optimizers_in
 from .backends.targets import describe
-from .exceptions import ArgumentError
+from .exceptions import ArgumentError, DoesNotFit
 from .frozen import Frozen
 from .resolve import Weight
 from .spec import FreezeSpec
@@ -42,9 +42,61 @@ def freeze(target: Any, spec: Any, *, optimizer: Any = None, session: Any = None
     spec = FreezeSpec(spec)
     optimizers = optimizers_in(optimizer)
     found = describe(target)
+    _check_has_optimizer(target, optimizers)
+    return Frozen(found, spec, optimizers, session)
+
+
+def _check_has_optimizer(target: Any, optimizers: List[Any]) -> None:
     if target is None and not optimizers:
         raise ArgumentError("target=None needs optimizer=: the graph's trainable variables are frozen under it")
-    return Frozen(found, spec, optimizers, session)
+
+
+def restore(
+    target: Any, path: Any, *, optimizer: Any = None, session: Any = None, accept_differing: bool = False
+) -> Frozen:
+    """Freeze again what `frozen.save(path)` saved, after a model was built and loaded anew.
+
+    Args:
+        target: as for `freeze`, with the weights that were frozen: the same addresses, shapes and dtypes.
+        path: the file.
+        optimizer, session: as for `freeze`.
+        accept_differing: where present values differ from the held ones of the file, put those back instead of refusing.
+
+    Returns:
+        A `Frozen` of the same elements, each with the bytes that were saved.
+
+    Raises:
+        FileNotFoundError: there is no such file.
+        SpecValueError: it is no file of `frozen.save`.
+        DoesNotFit: a weight is missing, of another shape or dtype, or holds other values; nothing is frozen.
+        Otherwise as `freeze`.
+
+    Example (with TensorFlow):
+        >>> model.load_weights("model.weights.h5")           # doctest: +SKIP
+        >>> frozen = fc.restore(model, "frozen.npz")         # doctest: +SKIP
+    """
+    saved = _frozen_file.read(path)
+    optimizers = optimizers_in(optimizer)
+    found = describe(target)
+    _check_has_optimizer(target, optimizers)
+    lines = _frozen_file.mismatches(saved, found.rows)
+    if lines:
+        raise DoesNotFit("{} was saved of other weights:\n  {}".format(path, "\n  ".join(lines)))
+    session = found.session(session)
+    present = {weight.address: found.read(weight.address, session) for weight in saved.weights}
+    apart = _frozen_file.differing(saved, present.__getitem__)
+    if apart and not accept_differing:
+        raise DoesNotFit(
+            "{} holds other values than the target; load the weights first, or put the saved ones back with "
+            "accept_differing=True:\n  {}".format(path, "\n  ".join(apart.values()))
+        )
+    pairs = []
+    for weight in saved.weights:
+        chosen: elements.Element = elements.mask(weight.elements.dense())
+        if weight.address in apart:
+            chosen = elements.pin(chosen, weight.values(present[weight.address].dtype))
+        pairs.append((weight.address, chosen))
+    return Frozen(found, FreezeSpec(pairs) if pairs else FreezeSpec.empty(), optimizers, session)
 
 
 def list_weights(target: Any) -> List[Weight]:

@@ -39,6 +39,10 @@ class UnbuiltModel(FreezeCompatError, ValueError):
     """The model or layer has no weights yet."""
 
 
+class DoesNotFit(FreezeCompatError, ValueError):
+    """A saved freeze and the target have other weights, shapes, dtypes or held values; the text lists them."""
+
+
 class MissingDependency(FreezeCompatError, ImportError):
     """An optional package is needed for this call; the message names the extra that brings it."""
 

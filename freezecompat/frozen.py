@@ -7,6 +7,8 @@ from typing import Any, Dict, Iterable, Iterator, List, Mapping, Sequence
 import numpy as np
 
 from . import _compat
+from ._frozen_file import SavedFreeze, saved_weight, write
+from ._version import __version__
 from .backends.attachments import Attachments, optimizers_in
 from .backends.base import Holding
 from .backends.by_hand import hold_after
@@ -25,6 +27,7 @@ from .exceptions import (
     NotAnOptimizer,
     NotAttached,
     Released,
+    SpecTypeError,
     StaleSession,
     StepBypassed,
 )
@@ -44,6 +47,7 @@ class Frozen:
 
     def __init__(self, target: Target, spec: FreezeSpec, optimizers: Sequence[Any], session: Any = None) -> None:
         self._target = target
+        self._given = spec
         self._own: Dict[str, ElementSet] = {}
         self._released = False
         self._references = References(target)
@@ -170,21 +174,7 @@ class Frozen:
                 held.forget_first_mask()
 
     def _select(self, spec: Any, session: Any) -> Selection:
-        return build(FreezeSpec(spec), self._target.rows, lambda address: self._read(address, session))
-
-    def _read(self, address: str, session: Any) -> np.ndarray:
-        """The present values of a weight, which elements depend on or which are about to be set."""
-        held = self._target.held[address]
-        if session is None and self._target.graph is not None:
-            raise ArgumentError(
-                "{}: in a TF1 graph the values of a weight are those of a session: pass session=".format(address)
-            )
-        try:
-            return held.read(session)
-        except _compat.tensorflow().errors.FailedPreconditionError as error:
-            raise ArgumentError(
-                "{}: the session has no values yet: run the initializer before this freeze".format(address)
-            ) from error
+        return build(FreezeSpec(spec), self._target.rows, lambda address: self._target.read(address, session))
 
     def _owned(self, address: str) -> ElementSet:
         return self._own.get(address, ElementSet.empty(self._target.held[address].shape))
@@ -225,7 +215,7 @@ class Frozen:
     ) -> None:
         setters = [self._target.held[address].pin(self, pinned) for address, pinned in pins.items()]
         for address in pins:
-            self._read(address, session)  # raises before anything is changed
+            self._target.read(address, session)  # raises before anything is changed
         for set_values in setters:
             set_values(session)
         added = {address: elements - self._owned(address) for address, elements in wanted.items()}
@@ -375,20 +365,7 @@ class Frozen:
         return SyncHook()
 
     def _session(self, session: Any) -> Any:
-        """The session to work in: the given one, else the default one, else the one in which Keras trains the model."""
-        graph = self._target.graph
-        if graph is None:
-            return None
-        if session is None:
-            session = _compat.v1().get_default_session()
-            if session is None or session.graph is not graph:
-                session = _compat.keras_session(self._target.model)
-            if session is not None and session.graph is not graph:  # Keras' own, after clear_session()
-                return None
-        session = _compat.raw_session(session)
-        if session is not None and session.graph is not graph:
-            raise ArgumentError("session= belongs to another graph than the target's weights")
-        return session
+        return self._target.session(session)
 
     def _needed(self, session: Any) -> Any:
         if session is None:
@@ -474,6 +451,35 @@ class Frozen:
         if session is not None and any(held.stale(session) for held in self._target.held.values()):
             notes.append("this session is stale: frozen.sync(session) tells it of the latest freeze or thaw")
         return Report(rows, self._attachments.names, notes)
+
+    def save(self, path: Any, session: Any = None) -> None:
+        """Write what is frozen, and the values that it holds, to one file, for `freezecompat.restore`.
+
+        It holds masks, held values, addresses, shapes and dtypes, and the spec as it was given; free elements are not in
+        it. docs/files.md describes it. It is written as a whole or not at all.
+
+        Args:
+            path: the file, an .npz archive, replaced if it is there.
+            session: in a TF1 graph, the session whose values are saved.
+
+        Raises:
+            StaleSession: the session does not know of the latest freeze or thaw.
+        """
+        self._live()
+        session = self._session(session)
+        if self._target.graph is not None:
+            session = self._needed(session)
+            self._check_not_stale(session)
+        weights = [
+            saved_weight(row, self._own[row.address], self._target.read(row.address, session))
+            for row in self._target.rows
+            if self._own.get(row.address)
+        ]
+        try:
+            given: Any = self._given.to_json()
+        except SpecTypeError:  # a function or a variable object; the masks say what they chose
+            given = None
+        write(path, SavedFreeze(given, tuple(weights)), __version__)
 
     def _frozen_addresses(self) -> List[str]:
         return [address for address, elements in self._own.items() if elements]

@@ -2,7 +2,6 @@
 
 import json
 import os
-import uuid
 from contextlib import contextmanager
 from typing import Any, Dict, Iterable, Iterator, List, Mapping, NamedTuple, Optional, Sequence, Tuple, Union
 
@@ -11,6 +10,7 @@ import numpy as np
 from . import elements as _elements
 from ._json_text import check_keys, read_json
 from ._yaml_text import is_yaml, read_yaml, write_yaml
+from ._replace import replacing
 from ._show import show
 from .elements import Element
 from .elements.base import without_pins
@@ -238,17 +238,9 @@ class FreezeSpec:
             ...     FreezeSpec.load(os.path.join(folder, "spec.json"))
             FreezeSpec({'kernel': 'all'})
         """
-        target = os.path.realpath(os.fspath(path))
-        text = write_yaml(json.loads(self.to_json())) if is_yaml(target) else self.to_json()
-        temporary = "{}.{}.tmp".format(target, uuid.uuid4().hex)
-        try:
-            with open(temporary, "x", encoding="utf-8", newline="\n") as file:
-                file.write(text)
-            os.replace(temporary, target)
-        except BaseException:
-            if os.path.exists(temporary):
-                os.remove(temporary)
-            raise
+        text = write_yaml(json.loads(self.to_json())) if is_yaml(os.fspath(path)) else self.to_json()
+        with replacing(path) as file:
+            file.write(text)
 
     @classmethod
     def from_json(cls, text: str, folder: Optional[str] = None) -> "FreezeSpec":

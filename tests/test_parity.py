@@ -116,6 +116,21 @@ def test_an_experiment_of_ones_own(write):
     np.testing.assert_allclose([run["losses"] for run in result["runs"]], [result["runs"][0]["losses"]] * 4, rtol=1e-5)
 
 
+def test_elements_by_value_and_pins(write):
+    """What depends on values is that of the initial ones under each API; a pinned element is held at its value."""
+    path = write(
+        "from freezecompat.elements import pin, smallest, units",
+        "SPEC = [('a/kernel', smallest(2)), ('b', units([0])), ('a/bias', pin((1,), 2.5))]",
+        "initial_weights = lambda: [np.arange(6.0).reshape(2, 3) / 7 - 0.5, np.full(3, 0.25), np.full((3, 1), -0.5), np.full(1, 2.0)]",
+    )
+    result = parity.run_parity(path)
+    assert result["passed"], (result["runs"], result["pairs"])
+    for run in result["runs"]:
+        kernel, bias = run["weights"][:2]
+        assert kernel["mask"] == [[False, False, False], [True, True, False]] and run["frozen"] == 7
+        assert bias["values"][1] == 2.5 and bias["frozen_moved"] == 0
+
+
 def test_agrees_with_numpy(write):
     """One step of plain SGD on a linear model, computed by hand: the runner trains what it says."""
     path = write(

@@ -3,6 +3,8 @@
 import collections.abc
 from typing import Any, Dict, FrozenSet, List, NamedTuple, Sequence, Tuple
 
+import numpy as np
+
 from .. import _compat
 from ..exceptions import ArgumentError, UnbuiltModel
 from ..resolve import Weight
@@ -23,6 +25,35 @@ class Target(NamedTuple):
         """The TF1 graph of the weights, None in eager mode."""
         first = next(iter(self.held.values()))
         return first.graph if isinstance(first, GraphWeight) else None
+
+    def session(self, session: Any) -> Any:
+        """The session to work in: the given one, else the default one, else the one in which Keras trains the model."""
+        graph = self.graph
+        if graph is None:
+            return None
+        if session is None:
+            session = _compat.v1().get_default_session()
+            if session is None or session.graph is not graph:
+                session = _compat.keras_session(self.model)
+            if session is not None and session.graph is not graph:  # Keras' own, after clear_session()
+                return None
+        session = _compat.raw_session(session)
+        if session is not None and session.graph is not graph:
+            raise ArgumentError("session= belongs to another graph than the target's weights")
+        return session
+
+    def read(self, address: str, session: Any) -> np.ndarray:
+        """The present values of a weight, where they are needed."""
+        if session is None and self.graph is not None:
+            raise ArgumentError(
+                "{}: in a TF1 graph the values of a weight are those of a session: pass session=".format(address)
+            )
+        try:
+            return self.held[address].read(session)
+        except _compat.tensorflow().errors.FailedPreconditionError as error:
+            raise ArgumentError(
+                "{}: the session has no values yet: run the initializer before this".format(address)
+            ) from error
 
 
 def describe(target: Any) -> Target:

@@ -16,8 +16,8 @@ def _tf1_eager(task: Task, tf: Any) -> Trained:
     training.set_weights(model)
     optimizer = train_optimizer(v1.train, task.experiment.optimizer)
     global_step = v1.train.get_or_create_global_step()
-    weights = Weights(model)
     frozen = training.freeze(model, optimizer=optimizer)
+    weights = Weights(model)
     losses = []
     for step in range(task.experiment.steps):
         x, y = map(tf.convert_to_tensor, training.batch(step))
@@ -42,9 +42,9 @@ def _tf1_graph(task: Task, tf: Any) -> Trained:
         global_step = v1.train.get_or_create_global_step()
         session.run(v1.global_variables_initializer())
         training.set_weights(model, session)
-        weights = Weights(model, session)
         optimizer = train_optimizer(v1.train, task.experiment.optimizer)
         frozen = training.freeze(model, optimizer=optimizer, session=session)
+        weights = Weights(model, session)
         known = {id(variable) for variable in v1.global_variables()}
         step_op = optimizer.minimize(loss, global_step=global_step, var_list=model.trainable_variables)
         step_op = tf.group(step_op, *updates)
@@ -60,8 +60,8 @@ def _keras_fit(task: Task, tf: Any) -> Trained:
     model = training.model()
     training.set_weights(model)
     model.compile(optimizer=keras_optimizer(tf.keras, task.experiment.optimizer), loss=training.keras_loss())
-    weights = Weights(model, None if tf.executing_eagerly() else tf.compat.v1.keras.backend.get_session())
     frozen = training.freeze(model)
+    weights = Weights(model, None if tf.executing_eagerly() else tf.compat.v1.keras.backend.get_session())
     rounds = tf.data.Dataset.from_tensor_slices((training.x, training.y)).batch(task.experiment.batch_size).repeat()
     # An epoch of one batch each: so the history has the loss of each step, and not a running mean.
     history = model.fit(rounds, epochs=task.experiment.steps, steps_per_epoch=1, shuffle=False, verbose=0)
@@ -74,8 +74,8 @@ def _keras_loop(task: Task, tf: Any) -> Trained:
     model = training.model()
     training.set_weights(model)
     optimizer = keras_optimizer(tf.keras, task.experiment.optimizer)
-    weights = Weights(model)
     frozen = training.freeze(model, optimizer=optimizer)
+    weights = Weights(model)
 
     def train_step(x: Any, y: Any) -> Any:
         with tf.GradientTape() as tape:

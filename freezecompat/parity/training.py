@@ -102,7 +102,7 @@ class Training:
 
 
 class Weights:
-    """The weights of a model, and how to read them."""
+    """The weights of a model, as they are when training begins, pinned ones set, and how to read them."""
 
     def __init__(self, model: Any, session: Any = None) -> None:
         self.rows = list_weights(model)
