@@ -23,8 +23,7 @@ VERSION = re.search('^__version__ = "(.*)"$', read("freezecompat", "_version.py"
 TENSORFLOW = ["tensorflow"]
 # The same without GPU support: a third of the size. Not built for macOS, where the plain one has none anyway.
 CPU = ['tensorflow-cpu; sys_platform != "darwin"', 'tensorflow; sys_platform == "darwin"']
-CLI = ["rich"]
-YAML = ["PyYAML"]
+CLI = ["rich", "PyYAML"]
 PLOT = ["matplotlib"]
 TEST = ["pytest", "pytest-xdist", "hypothesis", "jsonschema", "PyYAML"]
 
@@ -45,9 +44,8 @@ setup(
         "cpu": CPU,
         "cli": CLI,
         "plot": PLOT,
-        "yaml": YAML,
         "test": TEST,
-        "all": TENSORFLOW + CLI + PLOT + YAML,
+        "all": TENSORFLOW + CLI + PLOT,
     },
     entry_points={"console_scripts": ["freezecompat = freezecompat.cli:main"]},
     classifiers=[

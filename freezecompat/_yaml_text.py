@@ -104,6 +104,6 @@ def _yaml() -> Any:
         import yaml
     except ImportError as error:
         raise MissingDependency(
-            'reading and writing YAML needs PyYAML: pip install "freezecompat[yaml]", or use a .json file'
+            'reading and writing YAML needs PyYAML: pip install "freezecompat[cli]", or use a .json file'
         ) from error
     return yaml

@@ -65,7 +65,7 @@ def test_what_is_refused(tmp_path, text, error):
 def test_without_pyyaml(tmp_path, monkeypatch):
     """The error names the extra; JSON needs none."""
     monkeypatch.setitem(__import__("sys").modules, "yaml", None)
-    with pytest.raises(MissingDependency, match=r"freezecompat\[yaml\]"):
+    with pytest.raises(MissingDependency, match=r"freezecompat\[cli\]"):
         SPEC.dump(tmp_path / "spec.yaml")
     assert not list(tmp_path.iterdir())
     SPEC.dump(tmp_path / "spec.json")
