@@ -11,7 +11,7 @@ def replacing(path: Any, mode: str = "w") -> Iterator[IO[Any]]:
     """Open a file that takes the place of `path` once it is written; a failure leaves what was there.
 
     Args:
-        path: the file; a link is followed.
+        path: the file; a link is followed. What is there and no file, such as /dev/stdout, is written to as it is.
         mode: "w" for UTF-8 text with "\\\\n" at line ends, "wb" for bytes.
 
     Example:
@@ -23,8 +23,12 @@ def replacing(path: Any, mode: str = "w") -> Iterator[IO[Any]]:
         ['a.txt']
     """
     target = os.path.realpath(os.fspath(path))
-    temporary = "{}.{}.tmp".format(target, uuid.uuid4().hex)
     text = {} if "b" in mode else {"encoding": "utf-8", "newline": "\n"}
+    if os.path.exists(target) and not os.path.isfile(target):
+        with open(target, mode, **text) as file:
+            yield file
+        return
+    temporary = "{}.{}.tmp".format(target, uuid.uuid4().hex)
     try:
         with open(temporary, mode.replace("w", "x"), **text) as file:
             yield file

@@ -4,6 +4,7 @@ import json
 import os
 from typing import Any, Dict
 
+from .._replace import replacing
 from ..exceptions import ArgumentError
 
 
@@ -31,17 +32,8 @@ def write(path: str, result: Dict[str, Any]) -> None:
     Raises:
         ArgumentError: it can't be written; what was there before is still there.
     """
-    text = json.dumps(result, indent=1, allow_nan=False) + "\n"
-    target = os.path.realpath(path)
-    part = "{}.{}.part".format(target, os.getpid())
-    if os.path.exists(target) and not os.path.isfile(target):
-        part = target  # a device or a pipe, such as /dev/stdout
     try:
-        with open(part, "w", encoding="utf-8") as file:
-            file.write(text)
-        if part != target:
-            os.replace(part, target)
+        with replacing(path) as file:
+            file.write(json.dumps(result, indent=1, allow_nan=False) + "\n")
     except OSError as error:
-        if part != target and os.path.exists(part):
-            os.remove(part)
         raise ArgumentError("can't write {}: {}".format(path, error.strerror)) from error
