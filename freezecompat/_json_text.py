@@ -1,7 +1,9 @@
-"""JSON that was written by somebody else: read with bounds, no key twice, no key unknown."""
+"""JSON: what was written by somebody else, read with bounds, no key twice, no key unknown; and floats that it lacks."""
 
 import json
 from typing import Any, Dict, Iterable, List, Optional, Tuple
+
+import numpy as np
 
 from ._show import show
 from .exceptions import SpecTypeError, SpecValueError
@@ -77,6 +79,20 @@ def check_keys(value: Any, required: Iterable[str], what: str, optional: Iterabl
     for key in keys:
         if key not in value:
             raise SpecValueError("{}; {!r} is missing".format(expected, key))
+
+
+def plain(array: np.ndarray) -> Any:
+    """Numbers and nested lists of them, with text for what JSON has no number for.
+
+    Example:
+        >>> plain(np.array([[0.5, np.nan], [-np.inf, 1]]))
+        [[0.5, 'nan'], ['-inf', 1.0]]
+    """
+    if array.dtype.kind in "biuc" or np.isfinite(array).all():
+        return array.tolist()
+    if array.ndim == 0:
+        return str(float(array))
+    return [plain(part) for part in array]
 
 
 def _object(pairs: List[Tuple[str, Any]]) -> JsonObject:

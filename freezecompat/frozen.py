@@ -213,11 +213,11 @@ class Frozen:
     def _change(
         self, wanted: Mapping[str, ElementSet], session: Any, pins: Mapping[str, Pinned] = types.MappingProxyType({})
     ) -> None:
-        setters = [self._target.held[address].pin(self, pinned) for address, pinned in pins.items()]
-        for address in pins:
-            self._target.read(address, session)  # raises before anything is changed
-        for set_values in setters:
-            set_values(session)
+        for address, pinned in pins.items():  # all that can be wrong, before anything is changed
+            self._target.held[address].check_pins(pinned)
+            self._target.read(address, session)
+        for address, pinned in pins.items():
+            self._target.held[address].pin(self, pinned, session)
         added = {address: elements - self._owned(address) for address, elements in wanted.items()}
         for address, pinned in pins.items():
             added[address] = added[address] | pinned.elements

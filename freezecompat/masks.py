@@ -4,6 +4,7 @@ from typing import Any, Callable, Dict, Iterable, List, Mapping, NamedTuple, Opt
 
 import numpy as np
 
+from ._bits import different_bits
 from ._show import show
 from .element_set import ElementSet
 from .elements import Chosen, Pinned
@@ -100,8 +101,8 @@ def merge_pins(address: str, first: Optional[Pinned], second: Pinned) -> Pinned:
     both = first.elements & second.elements
     if both:
         one, other = (pinned.values[np.isin(pinned.elements.flat(), both.flat())] for pinned in (first, second))
-        apart = [k for k in range(both.count) if one[k].tobytes() != other[k].tobytes()]
-        if apart:
+        apart = np.flatnonzero(different_bits(one, other))
+        if len(apart):
             raise SpecValueError(
                 "{}{} is pinned at {} and at {}".format(
                     address, both.positions()[apart[0]].tolist(), show(one[apart[0]]), show(other[apart[0]])

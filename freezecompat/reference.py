@@ -4,6 +4,7 @@ from typing import Dict, List, Mapping, NamedTuple
 
 import numpy as np
 
+from ._bits import different_bits
 from .element_set import ElementSet
 from .exceptions import Moved
 
@@ -73,13 +74,7 @@ class Reference:
             indices, before = self._values[address]
             weight = np.asarray(weights[address])
             now = weight.reshape(-1)[indices]
-            for k in np.flatnonzero(_bytes(before) != _bytes(now)):
+            for k in np.flatnonzero(different_bits(before, now)):
                 element = tuple(int(i) for i in np.unravel_index(indices[k], weight.shape))
                 found.append(Moved(address, element, before[k], now[k]))
         return found
-
-
-def _bytes(values: np.ndarray) -> np.ndarray:
-    # Compared as bytes, not as numbers: nan equals itself, and -0.0 differs from 0.0.
-    flat = np.ascontiguousarray(values)
-    return flat.view("V{}".format(flat.dtype.itemsize))

@@ -128,6 +128,17 @@ class FreezeSpec:
         """The specs that it combines; none of a spec that has entries."""
         return self._specs
 
+    def every_rule(self) -> Iterator[Rule]:
+        """The entries of this spec and of all that it combines.
+
+        Example:
+            >>> [rule.address for rule in (~FreezeSpec({"a": "all"}) | {"b": "all"}).every_rule()]
+            ['a', 'b']
+        """
+        yield from self._rules
+        for spec in self._specs:
+            yield from spec.every_rule()
+
     def _check_no_pins(self, sign: str) -> None:
         for spec in self._specs:
             spec._check_no_pins(sign)
@@ -429,11 +440,9 @@ def _load_npz(path: str) -> Dict[str, np.ndarray]:
     try:
         with np.load(path, allow_pickle=False) as file:
             return {name: file[name] for name in file.files}
-    except OSError as error:
-        if isinstance(error, FileNotFoundError):
-            raise
-        raise SpecValueError("{} is no .npz file of masks: {}".format(show(path), error)) from error
-    except Exception as error:  # a zip that is broken, a pickle, one array instead of several
+    except FileNotFoundError:
+        raise
+    except Exception as error:  # a folder, a zip that is broken, a pickle, one array instead of several
         raise SpecValueError("{} is no .npz file of masks: {}".format(show(path), error)) from error
 
 

@@ -101,3 +101,16 @@ def _switch(mode, tf):
         tf.compat.v1.enable_eager_execution()
     if tf.executing_eagerly() != (mode == "eager"):
         raise pytest.UsageError("TensorFlow is not in {} mode".format(mode))
+
+
+@pytest.fixture
+def write(experiment, tmp_path):
+    """Writes the file of `experiment`, without the lines that hold a text, and with further ones; gives its path."""
+
+    def write(*lines, without=None):
+        kept = [line for line in experiment.splitlines() if not without or without not in line]
+        path = tmp_path / "mine.py"
+        path.write_text("\n".join(kept + list(lines)))
+        return str(path)
+
+    return write

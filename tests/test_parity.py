@@ -15,7 +15,7 @@ import tensorflow as tf
 import freezecompat.parity as parity
 from freezecompat.exceptions import ArgumentError
 from freezecompat.parity import template
-from freezecompat.parity.ulp import different_bits
+from freezecompat._bits import different_bits
 
 SCHEMA = os.path.join(os.path.dirname(os.path.abspath(__file__)), os.pardir, "docs", "parity.schema.json")
 
@@ -41,13 +41,8 @@ def data():
 
 
 @pytest.fixture
-def write(tmp_path):
-    def write(*lines):
-        path = tmp_path / "mine.py"
-        path.write_text("\n".join([EXPERIMENT] + list(lines)))
-        return str(path)
-
-    return write
+def experiment():
+    return EXPERIMENT
 
 
 def final(run):

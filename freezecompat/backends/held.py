@@ -75,21 +75,17 @@ class HeldWeight:
             self._changes = [(version, elements) for version, elements in older if elements]
             self._changes.append((self._version, changed))
 
-    def pin(self, owner: Any, pinned: Pinned) -> Callable[[Any], None]:
-        """Check that no live owner has pinned one of the elements at another value; the result sets the values."""
+    def check_pins(self, pinned: Pinned) -> None:
+        """Raise where a live owner has pinned one of the elements at another value."""
         for other in self._pins.values():
             merge_pins(_compat.native_name(self.variable), other, pinned)
 
-        def write(session: Any) -> None:
-            self._write(pinned, session)
-            self._pins[owner] = merge_pins("", self._pins.get(owner), pinned)
-
-        return write
-
-    def _write(self, pinned: Pinned, session: Any) -> None:
+    def pin(self, owner: Any, pinned: Pinned, session: Any) -> None:
+        """Set elements to their values."""
         value = np.array(self.read(session))
         value.reshape(-1)[pinned.elements.flat()] = pinned.values
         self.write(value, session)
+        self._pins[owner] = merge_pins("", self._pins.get(owner), pinned)
 
     def _changed_since(self, version: int) -> ElementSet:
         changed = ElementSet.empty(self.shape)

@@ -36,6 +36,7 @@ class Element:
         on_layer: whether a layer's address may stand before it, which names several weights.
         needs_values: whether `select` reads `weight.values`.
         of_one_layer: whether a layer's address must be that of one layer with units.
+        has_pins: whether it sets values; such a description has no complement and no intersection.
 
     Example:
         >>> from freezecompat.elements import all, rows
@@ -48,6 +49,7 @@ class Element:
     on_layer = False
     needs_values = False
     of_one_layer = False
+    has_pins = False
     __array_ufunc__ = None  # numpy leaves `mask | element` to us
 
     def reaches(self, weight: Weight) -> bool:
@@ -63,7 +65,7 @@ class Element:
         """
         raise NotImplementedError
 
-    def choose(self, weight: Weight, named: bool = True) -> "Chosen":
+    def choose(self, weight: Weight, named: bool = True) -> Chosen:
         """Return the elements as `select` does, and those that are set when they are frozen."""
         return Chosen(self.select(weight, named), [])
 
@@ -92,20 +94,10 @@ class Element:
 
 
 @dataclass(frozen=True)
-class AnyOf(Element):
-    """The union of several descriptions; made by `a | b`.
-
-    Example:
-        >>> from freezecompat.elements import rows
-        >>> rows([0]) | (2, 1)
-        rows([0]) | positions((2, 1))
-    """
+class OfSeveral(Element):
+    """Base of what combines several descriptions."""
 
     parts: Tuple[Element, ...]
-
-    @property
-    def on_layer(self) -> bool:  # type: ignore[override]
-        return all(part.on_layer for part in self.parts)
 
     @property
     def needs_values(self) -> bool:  # type: ignore[override]
@@ -115,83 +107,13 @@ class AnyOf(Element):
     def of_one_layer(self) -> bool:  # type: ignore[override]
         return any(part.of_one_layer for part in self.parts)
 
-    def reaches(self, weight: Weight) -> bool:
-        return any(part.reaches(weight) for part in self.parts)
-
-    def select(self, weight: Weight, named: bool = True) -> ElementSet:
-        return self.choose(weight, named).elements
-
-    def choose(self, weight: Weight, named: bool = True) -> "Chosen":
-        elements, pins = ElementSet.empty(weight.shape), []
-        for part in self.parts:
-            if named or part.reaches(weight):
-                chosen = part.choose(weight, named)
-                elements = elements | chosen.elements
-                pins += chosen.pins
-        return Chosen(elements, pins)
-
-    def to_json(self) -> Dict[str, Any]:
-        return {"any": [part.to_json() for part in self.parts]}
-
-    def __repr__(self) -> str:
-        return " | ".join(part.expression() for part in self.parts)
-
     def expression(self) -> str:
         return "({!r})".format(self)
 
 
 @dataclass(frozen=True)
-class AllOf(Element):
-    """What several descriptions have in common; made by `a & b`.
-
-    Example:
-        >>> from freezecompat.elements import rows, zeros
-        >>> (rows([0]) & zeros()).to_json()
-        {'all_of': [{'rows': [0]}, {'zeros': True}]}
-    """
-
-    parts: Tuple[Element, ...]
-
-    @property
-    def on_layer(self) -> bool:  # type: ignore[override]
-        return any(part.on_layer for part in self.parts)
-
-    @property
-    def needs_values(self) -> bool:  # type: ignore[override]
-        return any(part.needs_values for part in self.parts)
-
-    @property
-    def of_one_layer(self) -> bool:  # type: ignore[override]
-        return any(part.of_one_layer for part in self.parts)
-
-    def reaches(self, weight: Weight) -> bool:
-        return all(part.reaches(weight) for part in self.parts)
-
-    def select(self, weight: Weight, named: bool = True) -> ElementSet:
-        chosen = self.parts[0].select(weight, named)
-        for part in self.parts[1:]:
-            chosen = chosen & part.select(weight, named)
-        return chosen
-
-    def to_json(self) -> Dict[str, Any]:
-        return {"all_of": [part.to_json() for part in self.parts]}
-
-    def __repr__(self) -> str:
-        return " & ".join(part.expression() for part in self.parts)
-
-    def expression(self) -> str:
-        return "({!r})".format(self)
-
-
-@dataclass(frozen=True)
-class Not(Element):
-    """All other elements of the weight; made by `~a`.
-
-    Example:
-        >>> from freezecompat.elements import rows
-        >>> ~rows([0])
-        ~rows([0])
-    """
+class OfOne(Element):
+    """Base of what is about one other description."""
 
     part: Element
 
@@ -210,6 +132,87 @@ class Not(Element):
     def reaches(self, weight: Weight) -> bool:
         return self.part.reaches(weight)
 
+
+@dataclass(frozen=True)
+class AnyOf(OfSeveral):
+    """The union of several descriptions; made by `a | b`.
+
+    Example:
+        >>> from freezecompat.elements import rows
+        >>> rows([0]) | (2, 1)
+        rows([0]) | positions((2, 1))
+    """
+
+    @property
+    def on_layer(self) -> bool:  # type: ignore[override]
+        return all(part.on_layer for part in self.parts)
+
+    @property
+    def has_pins(self) -> bool:  # type: ignore[override]
+        return any(part.has_pins for part in self.parts)
+
+    def reaches(self, weight: Weight) -> bool:
+        return any(part.reaches(weight) for part in self.parts)
+
+    def select(self, weight: Weight, named: bool = True) -> ElementSet:
+        return self.choose(weight, named).elements
+
+    def choose(self, weight: Weight, named: bool = True) -> Chosen:
+        elements, pins = ElementSet.empty(weight.shape), []
+        for part in self.parts:
+            if named or part.reaches(weight):
+                chosen = part.choose(weight, named)
+                elements = elements | chosen.elements
+                pins += chosen.pins
+        return Chosen(elements, pins)
+
+    def to_json(self) -> Dict[str, Any]:
+        return {"any": [part.to_json() for part in self.parts]}
+
+    def __repr__(self) -> str:
+        return " | ".join(part.expression() for part in self.parts)
+
+
+@dataclass(frozen=True)
+class AllOf(OfSeveral):
+    """What several descriptions have in common; made by `a & b`.
+
+    Example:
+        >>> from freezecompat.elements import rows, zeros
+        >>> (rows([0]) & zeros()).to_json()
+        {'all_of': [{'rows': [0]}, {'zeros': True}]}
+    """
+
+    @property
+    def on_layer(self) -> bool:  # type: ignore[override]
+        return any(part.on_layer for part in self.parts)
+
+    def reaches(self, weight: Weight) -> bool:
+        return all(part.reaches(weight) for part in self.parts)
+
+    def select(self, weight: Weight, named: bool = True) -> ElementSet:
+        chosen = self.parts[0].select(weight, named)
+        for part in self.parts[1:]:
+            chosen = chosen & part.select(weight, named)
+        return chosen
+
+    def to_json(self) -> Dict[str, Any]:
+        return {"all_of": [part.to_json() for part in self.parts]}
+
+    def __repr__(self) -> str:
+        return " & ".join(part.expression() for part in self.parts)
+
+
+@dataclass(frozen=True)
+class Not(OfOne):
+    """All other elements of the weight; made by `~a`.
+
+    Example:
+        >>> from freezecompat.elements import rows
+        >>> ~rows([0])
+        ~rows([0])
+    """
+
     def select(self, weight: Weight, named: bool = True) -> ElementSet:
         return ~self.part.select(weight, named)
 
@@ -222,8 +225,7 @@ class Not(Element):
 
 def without_pins(element: Element, sign: str) -> Element:
     """Return an element that has no pin in it; a pin sets values, and has no complement or intersection."""
-    parts = getattr(element, "parts", (element,))
-    if any(hasattr(part, "value") for part in parts):
+    if element.has_pins:
         raise SpecTypeError(
             "a pin sets the values of its elements, and {} of it has no meaning: combine the elements inside, as in "
             "pin(a & ~b, 0.0)".format(sign)

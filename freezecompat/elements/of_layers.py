@@ -58,12 +58,12 @@ class Units(Element):
         lengths = [weight.shape[axis] for axis in axes]
         lengths[-1] //= blocks
         count = int(np.prod(lengths, dtype=np.int64))
-        chosen = ElementSet.empty(weight.shape)
         along: List[Any] = [range(length) for length in weight.shape]
         if len(axes) == 1:
             units_of = [_in_range(index, count, weight.shape) for index in self.indices]
             along[axes[0]] = [block * count + unit for block in range(blocks) for unit in units_of]
             return ElementSet.from_axes(weight.shape, along)
+        chosen = ElementSet.empty(weight.shape)
         for index in self.indices:  # several axes count as one, in C order
             place = np.unravel_index(_in_range(index, count, weight.shape), lengths)
             for axis, position in zip(axes, place):
@@ -201,19 +201,18 @@ def gates(names: Union[str, Sequence[str]], order: Optional[Sequence[str]] = Non
         [0, 1]
     """
     wanted = (names,) if isinstance(names, str) else names
-    columns = None if order is None else order
-    for given in (wanted, columns):
+    for given in (wanted, order):
         if given is None:
             continue
         if not isinstance(given, (list, tuple)) or not given or not all(isinstance(name, str) for name in given):
             raise SpecTypeError("gates are named by text, such as gates('forget'), received {}".format(show(given)))
-    known = LSTM_GATES + GRU_GATES if columns is None else tuple(columns)
+    known = LSTM_GATES + GRU_GATES if order is None else tuple(order)
     for name in wanted:
         if not _places(name, known):
             raise SpecValueError("there is no gate {}; gates: {}".format(show(name), ", ".join(known)))
-    if columns is not None and len(set(columns)) < len(columns):
-        raise SpecValueError("the order {} has a gate twice".format(show(list(columns))))
-    return Gates(tuple(wanted), None if columns is None else tuple(columns))
+    if order is not None and len(set(order)) < len(order):
+        raise SpecValueError("the order {} has a gate twice".format(show(list(order))))
+    return Gates(tuple(wanted), None if order is None else tuple(order))
 
 
 def _listed(indices: Sequence[int]) -> str:

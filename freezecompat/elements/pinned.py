@@ -5,15 +5,16 @@ from typing import Any, Dict
 
 import numpy as np
 
+from .._json_text import plain
 from .._show import show
 from ..element_set import ElementSet
 from ..exceptions import SpecTypeError, SpecValueError
 from ..resolve import Weight
-from .base import Chosen, Element, Pinned, without_pins
+from .base import Chosen, OfOne, Pinned, without_pins
 
 
 @dataclass(frozen=True, eq=False)
-class Pin(Element):
+class Pin(OfOne):
     """Elements and the value that they are frozen at; made by `pin`.
 
     Example:
@@ -22,23 +23,9 @@ class Pin(Element):
         [0.5]
     """
 
-    part: Element
     value: np.ndarray  # read-only
 
-    @property
-    def on_layer(self) -> bool:  # type: ignore[override]
-        return self.part.on_layer
-
-    @property
-    def needs_values(self) -> bool:  # type: ignore[override]
-        return self.part.needs_values
-
-    @property
-    def of_one_layer(self) -> bool:  # type: ignore[override]
-        return self.part.of_one_layer
-
-    def reaches(self, weight: Weight) -> bool:
-        return self.part.reaches(weight)
+    has_pins = True
 
     def select(self, weight: Weight, named: bool = True) -> ElementSet:
         return self.part.select(weight, named)
@@ -61,14 +48,14 @@ class Pin(Element):
     def to_json(self) -> Dict[str, Any]:
         if self.value.dtype.kind == "c":
             raise SpecTypeError("complex values can't be written to a file")
-        return {"pin": self.part.to_json(), "value": _plain(self.value)}
+        return {"pin": self.part.to_json(), "value": plain(self.value)}
 
     def __eq__(self, other: Any) -> bool:
         return (
             isinstance(other, Pin)
             and self.part == other.part
             and self.value.shape == other.value.shape
-            and _plain(self.value) == _plain(other.value)
+            and plain(self.value) == plain(other.value)
         )
 
     def __hash__(self) -> int:
@@ -124,11 +111,3 @@ def _dtype(name: str) -> Any:
         return np.dtype(name)
     except TypeError:  # bfloat16: TensorFlow rounds it when it is written
         return None
-
-
-def _plain(value: np.ndarray) -> Any:
-    """Numbers and nested lists of them, with words for what JSON has no number for."""
-    if value.ndim:
-        return [_plain(part) for part in value]
-    number = value.item()
-    return number if not isinstance(number, float) or np.isfinite(number) else str(number)

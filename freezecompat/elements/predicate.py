@@ -35,6 +35,12 @@ _COMPARISONS: Dict[type, Any] = {
     ast.Eq: np.equal,
     ast.NotEq: np.not_equal,
 }
+_CONNECTIVES: Dict[type, Any] = {
+    ast.And: np.logical_and,
+    ast.BitAnd: np.logical_and,
+    ast.Or: np.logical_or,
+    ast.BitOr: np.logical_or,
+}
 _NUMBERS: Dict[str, Tuple[int, Any]] = {
     "abs": (1, np.abs),
     "ceil": (1, np.ceil),
@@ -124,16 +130,9 @@ class _Reader:
         self._check_depth(depth)
         if isinstance(node, ast.Compare):
             return self._comparison(node, depth)
-        if isinstance(node, ast.BoolOp):
-            return _folded(
-                np.logical_and if isinstance(node.op, ast.And) else np.logical_or,
-                [self.truth(value, depth + 1) for value in node.values],
-            )
-        if isinstance(node, ast.BinOp) and isinstance(node.op, (ast.BitAnd, ast.BitOr)):
-            return _folded(
-                np.logical_and if isinstance(node.op, ast.BitAnd) else np.logical_or,
-                [self.truth(value, depth + 1) for value in (node.left, node.right)],
-            )
+        if isinstance(node, (ast.BoolOp, ast.BinOp)) and type(node.op) in _CONNECTIVES:
+            values = node.values if isinstance(node, ast.BoolOp) else [node.left, node.right]
+            return _folded(_CONNECTIVES[type(node.op)], [self.truth(value, depth + 1) for value in values])
         if isinstance(node, ast.UnaryOp) and isinstance(node.op, (ast.Not, ast.Invert)):
             inner = self.truth(node.operand, depth + 1)
             return lambda w: np.logical_not(inner(w))

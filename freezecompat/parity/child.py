@@ -13,13 +13,13 @@ from typing import Any, Dict, List
 
 import numpy as np
 
+from .._bits import different_bits
 from ..api import detect_backend
 from ..exceptions import ArgumentError, MissingDependency
 from . import experiment as experiments
 from . import train
 from .apis import APIS
 from .optimizers import Unavailable
-from .ulp import different_bits
 
 
 def main(arguments: List[str]) -> None:

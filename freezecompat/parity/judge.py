@@ -89,10 +89,20 @@ def _named(run: Dict[str, Any], other: Dict[str, Any]) -> str:
     return "{api} of TensorFlow {tensorflow} ({interpreter})".format(**run)
 
 
+def faults(run: Dict[str, Any], name: str) -> List[str]:
+    """What is wrong with a run: it did not run although it could, a frozen bit did not hold, no free element moved."""
+    if run["status"] == "unavailable":
+        return []
+    if run["status"] != "ran":
+        return ["{} {}".format(name, "timed out" if run["status"] == "timeout" else "failed")]
+    found = []
+    if not run["frozen_held"] or run["verify"] is not None:
+        found.append("{}: {}".format(name, run["verify"] or "frozen elements moved, and verify() was silent"))
+    if run["free"] and not run["free_moved"]:
+        found.append("{}: no free element moved".format(name))
+    return found
+
+
 def is_right(run: Dict[str, Any]) -> bool:
     """It ran, held every frozen bit, and moved free elements; or it could not run at all."""
-    if run["status"] == "unavailable":
-        return True
-    if run["status"] != "ran":
-        return False
-    return bool(run["frozen_held"] and run["verify"] is None and (run["free_moved"] > 0 or run["free"] == 0))
+    return not faults(run, run["api"])

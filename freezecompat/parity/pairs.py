@@ -5,6 +5,7 @@ from typing import Any, Dict, List
 
 import numpy as np
 
+from .._json_text import plain
 from .ulp import hex_bits, ulp_distance
 
 
@@ -60,13 +61,9 @@ def _weight(address: str, a: np.ndarray, b: np.ndarray, frozen: np.ndarray) -> D
         row.update(
             max_ulp=int(distance[element]),
             element=[int(k) for k in element],
-            first=_text(a[element]),
-            second=_text(b[element]),
+            first=plain(a[element]),
+            second=plain(b[element]),
             first_bits=hex_bits(a[element])[0],
             second_bits=hex_bits(b[element])[0],
         )
     return row
-
-
-def _text(value: Any) -> Any:
-    return float(value) if np.isfinite(value) else str(float(value))

@@ -6,6 +6,7 @@ from typing import Any, Dict, List, NamedTuple, Optional
 
 import numpy as np
 
+from .._json_text import plain
 from .interpreters import Interpreter
 from .processes import Command, Ended
 from .ulp import hex_bits
@@ -135,17 +136,3 @@ def summarize(run: Dict[str, Any]) -> None:
 def bits(array: np.ndarray) -> Optional[List[str]]:
     """The bits of floats, None for integers, which JSON keeps as they are."""
     return hex_bits(array) if array.dtype.kind == "f" else None
-
-
-def plain(array: np.ndarray) -> Any:
-    """Nested lists, with text for what JSON has no number for.
-
-    Example:
-        >>> plain(np.array([[0.5, np.nan], [-np.inf, 1]]))
-        [[0.5, 'nan'], ['-inf', 1.0]]
-    """
-    if array.dtype.kind != "f" or np.isfinite(array).all():
-        return array.tolist()
-    if array.ndim == 0:
-        return str(float(array))
-    return [plain(part) for part in array]

@@ -56,16 +56,6 @@ def _ordered(floats: np.ndarray) -> np.ndarray:
     return np.where(np.signbit(floats), middle - size, middle + size)
 
 
-def different_bits(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """True where the bytes of two arrays of one dtype and shape differ: a NaN equals itself, -0.0 differs from 0.0.
-
-    Example:
-        >>> different_bits(np.array([0.0, 0.0, np.nan]), np.array([-0.0, 0.0, np.nan]))
-        array([ True, False, False])
-    """
-    return (_bytes(a) != _bytes(b)).any(-1)
-
-
 def hex_bits(floats: np.ndarray) -> List[str]:
     """The bits of each float in C order, as hexadecimal text.
 
@@ -76,7 +66,3 @@ def hex_bits(floats: np.ndarray) -> List[str]:
     size = floats.dtype.itemsize
     big_endian = np.ascontiguousarray(floats, floats.dtype.newbyteorder(">")).tobytes()
     return [big_endian[k : k + size].hex() for k in range(0, len(big_endian), size)]
-
-
-def _bytes(array: np.ndarray) -> np.ndarray:
-    return np.ascontiguousarray(array).view(np.uint8).reshape(array.shape + (array.dtype.itemsize,))

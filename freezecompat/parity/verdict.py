@@ -2,6 +2,7 @@
 
 from typing import Any, Dict, List
 
+from .judge import faults
 from .ulp import NOT_COMPARABLE
 
 
@@ -44,33 +45,23 @@ def ulps(distance: int) -> str:
 
 
 def _faults_of_runs(result: Dict[str, Any]) -> List[str]:
-    faults = []
-    for name, run in zip(names(result), result["runs"]):
-        if run["status"] not in ("ran", "unavailable"):
-            faults.append("{} {}".format(name, "timed out" if run["status"] == "timeout" else "failed"))
-        if run["status"] != "ran":
-            continue
-        if not run["frozen_held"] or run["verify"] is not None:
-            faults.append("{}: {}".format(name, run["verify"] or "frozen elements moved, and verify() was silent"))
-        if run["free"] and not run["free_moved"]:
-            faults.append("{}: no free element moved".format(name))
-    return faults
+    return [fault for name, run in zip(names(result), result["runs"]) for fault in faults(run, name)]
 
 
 def _faults_of_pairs(result: Dict[str, Any]) -> List[str]:
     """One line for all pairs that are too far apart, and one for each other reason."""
-    faults: List[str] = []
+    found: List[str] = []
     of_reason: Dict[str, List[Dict[str, Any]]] = {}
     for pair in result["pairs"]:
         for reason in pair["reasons"]:
             of_reason.setdefault(reason, []).append(pair)
-    faults.extend("{}: {}{}".format(_both(result, p[0]), reason, _more(p)) for reason, p in of_reason.items())
+    found.extend("{}: {}{}".format(_both(result, p[0]), reason, _more(p)) for reason, p in of_reason.items())
     tolerance = result["experiment"]["tolerance_ulp"]
     too_far = sorted((pair for pair in result["pairs"] if pair["max_ulp"] > tolerance), key=lambda p: -p["max_ulp"])
     if too_far:
         pair = too_far[0]
         worst = max(pair["weights"], key=lambda weight: weight["max_ulp"])
-        faults.append(
+        found.append(
             "{} are {} ULP apart in {}{} ({} and {}), {} allowed{}".format(
                 _both(result, pair),
                 ulps(pair["max_ulp"]),
@@ -82,7 +73,7 @@ def _faults_of_pairs(result: Dict[str, Any]) -> List[str]:
                 _more(too_far),
             )
         )
-    return faults
+    return found
 
 
 def _both(result: Dict[str, Any], pair: Dict[str, Any]) -> str:

@@ -8,29 +8,6 @@ import pytest
 import freezecompat.parity as parity
 from freezecompat.exceptions import ArgumentError, MissingDependency
 
-EXPERIMENT = """
-import numpy as np
-def build(keras): raise NotImplementedError
-def initial_weights(): return [np.zeros((2, 2))]
-def data(): return np.zeros((5, 2)), np.zeros((5, 2))
-SPEC = {"kernel": (0, 0)}
-OPTIMIZER = {"name": "sgd", "learning_rate": 0.1}
-LOSS = "mse"
-STEPS = 3
-TOLERANCE_ULP = 0
-"""
-
-
-@pytest.fixture
-def write(tmp_path):
-    def write(*lines, without=None):
-        text = "\n".join(line for line in EXPERIMENT.splitlines() if not without or without not in line)
-        path = tmp_path / "mine.py"
-        path.write_text("\n".join([text] + list(lines)))
-        return str(path)
-
-    return write
-
 
 @pytest.fixture
 def no_tensorflow(tmp_path, monkeypatch):

@@ -21,18 +21,6 @@ from freezecompat.parity.verdict import verdict
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="process groups of POSIX")
 
-EXPERIMENT = """
-import numpy as np
-def build(keras): raise NotImplementedError
-def initial_weights(): return [np.zeros((2, 2))]
-def data(): return np.zeros((5, 2)), np.zeros((5, 2))
-SPEC = {"kernel": (0, 0)}
-OPTIMIZER = {"name": "sgd", "learning_rate": 0.1}
-LOSS = "mse"
-STEPS = 3
-TOLERANCE_ULP = 0
-"""
-
 # An experiment that starts a process of its own and comes to no end; the ids of both go to a file.
 ENDLESS = """
 import os, subprocess, sys, time
@@ -41,16 +29,6 @@ with open(os.path.join({folder!r}, "ids-%d" % os.getpid()), "w") as file:
     file.write("%d %d." % (os.getpid(), child.pid))
 time.sleep(600)
 """
-
-
-@pytest.fixture
-def write(tmp_path):
-    def write(*lines):
-        path = tmp_path / "mine.py"
-        path.write_text("\n".join([EXPERIMENT] + list(lines)))
-        return str(path)
-
-    return write
 
 
 @pytest.fixture

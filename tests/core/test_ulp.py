@@ -5,7 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from freezecompat.parity.ulp import NOT_COMPARABLE, different_bits, hex_bits, ulp_distance
+from freezecompat._bits import different_bits
+from freezecompat.parity.ulp import NOT_COMPARABLE, hex_bits, ulp_distance
 
 WIDTHS = {np.float16: 16, np.float32: 32, np.float64: 64}
 DTYPES = pytest.mark.parametrize("dtype", list(WIDTHS), ids=lambda dtype: dtype.__name__)
