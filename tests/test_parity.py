@@ -14,6 +14,7 @@ import tensorflow as tf
 
 import freezecompat.parity as parity
 from freezecompat.exceptions import ArgumentError
+from freezecompat.parity import runner
 from freezecompat.parity import template
 from freezecompat._bits import different_bits
 
@@ -124,6 +125,17 @@ def test_elements_by_value_and_pins(write):
         kernel, bias = run["weights"][:2]
         assert kernel["mask"] == [[False, False, False], [True, True, False]] and run["frozen"] == 7
         assert bias["values"][1] == 2.5 and bias["frozen_moved"] == 0
+
+
+def test_ordinals_of_a_combined_spec_are_compared(write, monkeypatch):
+    """A "#k" inside of `|` and `~` is one whose weight must be the same in every run."""
+    seen = []
+    monkeypatch.setattr(runner.judge, "check_together", lambda rows: seen.extend(row["ordinals"] for row in rows))
+    path = write(
+        "from freezecompat import FreezeSpec", "SPEC = FreezeSpec({'#0': (0, 1)}) | ~~FreezeSpec({'#3': 'all'})"
+    )
+    assert parity.run_parity(path, apis=["tf1-eager"])["passed"]
+    assert seen == [{"#0": "a/kernel", "#3": "b/bias"}]
 
 
 def test_agrees_with_numpy(write):

@@ -121,7 +121,7 @@ def _run(found: Dict[str, Any], result: str, api: str, path: str) -> None:
         raise ArgumentError("experiment {}: {}".format(path, error)) from error
     found.update(status="ran", reason=None, losses=[float(loss) for loss in trained.losses], verify=trained.moved)
     ordinals = {"#{}".format(row.ordinal): row.address for row in trained.rows if row.ordinal is not None}
-    used = {rule.address for rule in experiment.spec.rules if isinstance(rule.address, str)}
+    used = {rule.address for rule in experiment.spec.every_rule() if isinstance(rule.address, str)}
     found["ordinals"] = {ordinal: address for ordinal, address in ordinals.items() if ordinal in used}
     found["weights"], arrays = [], {}
     for k, (row, initial, final) in enumerate(zip(trained.rows, trained.initial, trained.final)):
