@@ -3,16 +3,12 @@
 import itertools
 
 import numpy as np
-import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-hypothesis = pytest.importorskip("hypothesis")
-
-from hypothesis import given, settings  # noqa: E402
-from hypothesis import strategies as st  # noqa: E402
-
-from freezecompat import elements  # noqa: E402
-from freezecompat.masks import ElementSet  # noqa: E402
-from freezecompat.resolve import Weight  # noqa: E402
+from freezecompat import elements
+from freezecompat.element_set import ElementSet
+from freezecompat.resolve import Weight
 
 SHAPES = st.lists(st.integers(0, 5), max_size=3).map(tuple)
 FILLED = st.lists(st.integers(1, 5), min_size=1, max_size=3).map(tuple)

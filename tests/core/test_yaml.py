@@ -1,11 +1,10 @@
 """Spec files in YAML: the values of the JSON ones, and as little trust."""
 
 import pytest
+import yaml
 
 from freezecompat import FreezeSpec, elements
 from freezecompat.exceptions import MissingDependency, SpecTypeError, SpecValueError
-
-yaml = pytest.importorskip("yaml")
 
 SPEC = FreezeSpec(
     [("hidden/kernel", [(1, 2), (3, 1)]), ("a", elements.zeros() | "1:3, :"), ("a", elements.pin((0,), [0.5, 1.0]))]
