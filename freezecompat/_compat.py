@@ -456,8 +456,16 @@ def fresh_optimizer(optimizer: Any, variable: Any) -> Any:
     if kind in ("v1", "legacy"):
         probe._create_slots([variable])
     else:
-        probe.build([variable])
+        probe.build([_as_built(optimizer, variable)])
     return probe
+
+
+def _as_built(optimizer: Any, variable: Any) -> Any:
+    """The object under which an optimizer knows a variable: Keras 3's Muon and Adafactor ask that for its path and name."""
+    for known in getattr(optimizer, "_trainable_variables", ()):
+        if backend_variable(known) is variable:
+            return known
+    return variable
 
 
 def unbuilt_optimizer(optimizer: Any) -> Any:
