@@ -380,6 +380,13 @@ def wrapped_optimizer(optimizer: Any) -> Any:
     return None
 
 
+def optimizers_within(optimizer: Any) -> List[Any]:
+    """An optimizer and all those inside it: a wrapper holds one, Keras 3's MultiOptimizer several."""
+    inner = wrapped_optimizer(optimizer)
+    several = [inner] if inner is not None else vars(optimizer).get("_inner_optimizers", [])
+    return [optimizer] + [one for held in several for one in optimizers_within(held)]
+
+
 def loss_scalers_around(optimizer: Any) -> List[Any]:
     """The wrappers that scale the loss for an optimizer, the innermost first: it does not know them itself."""
     for wrapper in _living(_scales_loss):

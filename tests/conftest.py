@@ -41,6 +41,7 @@ def pytest_addoption(parser):
         default=os.environ.get("FREEZECOMPAT_BLOCK_TF_KERAS") == "1",
         help="behave as if tf_keras were not installed, in child processes too",
     )
+    group.addoption("--every-option", action="store_true", help="test each optimizer with each of its options")
 
 
 def pytest_configure(config):

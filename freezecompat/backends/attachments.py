@@ -53,7 +53,7 @@ class Attachments:
         """Join an optimizer at the outermost one that the training calls: there the gradient must be selected."""
         compiled = self._compiled()
         self._detached.discard(optimizer)
-        if compiled is not None and any(one is optimizer for one in _chain(compiled)):
+        if compiled is not None and any(one is optimizer for one in _compat.optimizers_within(compiled)):
             self._attach(compiled)
             return
         for one in [optimizer] + _compat.loss_scalers_around(optimizer):
@@ -67,7 +67,11 @@ class Attachments:
             self._given.append(self._join(optimizer))
 
     def detach(self, optimizer: Any) -> None:
-        joined = [one for one in self.adapters if any(inner is optimizer for inner in _chain(one.optimizer))]
+        joined = [
+            one
+            for one in self.adapters
+            if any(inner is optimizer for inner in _compat.optimizers_within(one.optimizer))
+        ]
         if not joined:
             raise ArgumentError("can't detach {}: this Frozen is not attached to it".format(type(optimizer).__name__))
         for adapter in joined:
@@ -194,9 +198,9 @@ class Attachments:
 
 def _check_can_be_made_anew(optimizer: Any) -> None:
     """Raise where the slots of a fresh optimizer could not be found out when elements are frozen or thawed."""
-    for one in _chain(optimizer):
+    for one in _compat.optimizers_within(optimizer):
         try:
-            if _compat.wrapped_optimizer(one) is None:
+            if _compat.optimizers_within(one) == [one]:
                 _compat.unbuilt_optimizer(one)
         except Exception as error:
             raise ArgumentError(
@@ -205,11 +209,3 @@ def _check_can_be_made_anew(optimizer: Any) -> None:
                     type(one).__name__, type(error).__name__, error
                 )
             ) from error
-
-
-def _chain(optimizer: Any) -> List[Any]:
-    chain = []
-    while optimizer is not None:
-        chain.append(optimizer)
-        optimizer = _compat.wrapped_optimizer(optimizer)
-    return chain

@@ -168,8 +168,7 @@ class Adapter:
 
     def reset_slots(self, held: HeldWeight, changed: ElementSet, session: Any = None) -> None:
         """Give the changed elements the slot entries that a fresh optimizer has."""
-        optimizer = self.optimizer
-        while optimizer is not None:
+        for optimizer in _compat.optimizers_within(self.optimizer):
             slots = [
                 (name, slot)
                 for name, slot in _compat.slot_variables(optimizer, held.variable)
@@ -182,7 +181,6 @@ class Adapter:
             elif slots and session is not None:
                 for _, slot in slots:
                     _reset_in_session(slot, changed, session)
-            optimizer = _compat.wrapped_optimizer(optimizer)
 
 
 def _mixed(changed: ElementSet, fresh: np.ndarray, present: np.ndarray) -> np.ndarray:

@@ -117,6 +117,11 @@ class Program:
         """What fc.freeze is given."""
         return dict(self.weights.variables)
 
+    @property
+    def trained(self):
+        """The variables, as the training loop gives them to the optimizer."""
+        return list(self.weights.variables.values())
+
     def train(self, step):
         """Take step number `step`."""
         raise NotImplementedError
@@ -277,6 +282,10 @@ class KerasModel(Program):
     @property
     def target(self):
         return self.model
+
+    @property
+    def trained(self):
+        return self.model.trainable_variables
 
     def train(self, step):
         self.model.train_on_batch(*BATCHES[step])
