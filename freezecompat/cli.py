@@ -10,6 +10,7 @@ from typing import Any, Dict, List, Optional, Sequence, Tuple
 
 from . import __version__
 from .exceptions import ArgumentError, FreezeCompatError
+from .model_files import show as show_files
 from .parity import APIS, doctor, run_parity
 from .parity import result_file, template
 from .parity.progress import display
@@ -80,7 +81,31 @@ def _parser() -> argparse.ArgumentParser:
     find.set_defaults(run=_doctor)
     schema = commands.add_parser("schema", help="print the JSON Schema of spec files")
     schema.set_defaults(run=_schema)
+    _add_file_commands(commands)
     return parser
+
+
+def _add_file_commands(commands: Any) -> None:
+    """The commands that look into files of weights."""
+    rows = commands.add_parser("list", help="print the weights in a file: address, shape, dtype")
+    rows.add_argument("model", metavar="MODEL", help="an .npz or .npy file")
+    rows.set_defaults(run=show_files.print_weights)
+    masks = commands.add_parser("masks", help="print how many elements of each weight in a file a spec freezes")
+    masks.add_argument("model", metavar="MODEL", help="an .npz or .npy file")
+    masks.add_argument("--spec", required=True, metavar="SPEC", help="a spec file")
+    masks.set_defaults(run=show_files.print_masks)
+    verify = commands.add_parser(
+        "verify",
+        help="compare the frozen elements of two files, byte by byte",
+        description="Compare the elements that a spec freezes in two files, byte by byte; elements that depend on "
+        "values are those of BEFORE. Exit code 0: none moved; 1: some moved; 2: usage error.",
+    )
+    verify.add_argument("before", metavar="BEFORE", help="an .npz or .npy file")
+    verify.add_argument("after", metavar="AFTER", help="the same, after a training")
+    verify.add_argument("--spec", required=True, metavar="SPEC", help="a spec file")
+    verify.add_argument("--names", metavar="FILE", help="JSON: {address in AFTER: address in BEFORE}")
+    verify.add_argument("--json", metavar="FILE", help="write the result there")
+    verify.set_defaults(run=show_files.verify)
 
 
 def _seconds(text: str) -> float:

@@ -192,6 +192,21 @@ class ElementSet:
         """
         return _read_only(self._dense if self._dense is not None else _scatter(self._shape, self._indices))
 
+    def contains(self, flat: np.ndarray) -> np.ndarray:
+        """Say which of some elements are in the set.
+
+        Args:
+            flat: int array (n,) of flat indices in C order, in range.
+
+        Returns:
+            Bool array (n,), True = in the set.
+
+        Example:
+            >>> ElementSet.from_flat((4, 3), [5, 10]).contains(np.array([4, 5])).tolist()
+            [False, True]
+        """
+        return np.isin(flat, self._indices) if self._dense is None else self._dense.reshape(-1)[flat]
+
     def positions(self) -> np.ndarray:
         """Return the full index of each element.
 
