@@ -8,11 +8,11 @@ import os
 import sys
 from typing import Any, Dict, List, Optional, Sequence, Tuple
 
-from . import __version__
+from . import __version__, _result_file
 from .exceptions import ArgumentError, FreezeCompatError
 from .model_files import show as show_files
 from .parity import APIS, doctor, run_parity
-from .parity import result_file, template
+from .parity import template
 from .parity.progress import display
 from .parity.show import print_result
 
@@ -123,14 +123,14 @@ def _parity(options: argparse.Namespace) -> int:
         return _new(options)
     experiment, pythons, apis = _parity_arguments(options)
     if options.json is not None:
-        result_file.check_writable(options.json)
+        _result_file.check_writable(options.json)
     with display(sys.stderr, options.quiet) as progress:
         result = run_parity(
             experiment, pythons=pythons, apis=apis, timeout=options.timeout, logs=options.logs, progress=progress
         )
     print_result(result, sys.stdout)
     if options.json is not None:
-        result_file.write(options.json, result)
+        _result_file.write(options.json, result)
     return 0 if result["passed"] else 1
 
 

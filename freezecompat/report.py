@@ -3,6 +3,8 @@
 import json
 from typing import Any, Dict, List, NamedTuple, Optional, Tuple
 
+from ._columns import columns
+
 
 class ReportRow(NamedTuple):
     """One weight.
@@ -65,17 +67,10 @@ class Report:
         for row in self.weights:
             moved = "?" if row.moved is None else str(row.moved)
             cells.append([row.address, str(row.shape), row.dtype, str(row.elements), str(row.frozen), moved])
-        widths = [max(len(line[k]) for line in cells) for k in range(6)]
-        lines = [
-            "  ".join(
-                text.ljust(width) if k < 3 else text.rjust(width) for k, (text, width) in enumerate(zip(line, widths))
-            )
-            for line in cells
-        ]
         state = "attached to " + ", ".join(self.attached_to) if self.attached else "NOT ATTACHED"
         totals = self.to_dict()
-        lines.append("{}; {} of {} elements frozen".format(state, totals["frozen"], totals["elements"]))
-        return "\n".join([line.rstrip() for line in lines] + list(self.notes))
+        summary = "{}; {} of {} elements frozen".format(state, totals["frozen"], totals["elements"])
+        return "\n".join([columns(cells, left=3), summary] + list(self.notes))
 
     def __repr__(self) -> str:
         return "<Report: {} weights, {}>".format(len(self.weights), "attached" if self.attached else "NOT ATTACHED")

@@ -200,7 +200,7 @@ def _check_can_be_made_anew(optimizer: Any) -> None:
     """Raise where the slots of a fresh optimizer could not be found out when elements are frozen or thawed."""
     for one in _compat.optimizers_within(optimizer):
         try:
-            if _compat.optimizers_within(one) == [one]:
+            if len(_compat.optimizers_within(one)) == 1:  # a wrapper has no slots
                 _compat.unbuilt_optimizer(one)
         except Exception as error:
             raise ArgumentError(

@@ -1,12 +1,13 @@
 """What `freezecompat list`, `masks` and `verify` print, and their exit codes."""
 
 import argparse
-from typing import Any, Dict, List, Sequence
+from typing import Any, Dict, List
 
+from .. import _result_file
+from .._columns import columns
 from .._json_text import read_json
 from ..exceptions import ArgumentError, Moved
 from ..masks import build
-from ..parity import result_file
 from ..spec import FreezeSpec
 from . import open_model
 from .compare import compare
@@ -18,7 +19,8 @@ PRINTED = 20
 def print_weights(options: argparse.Namespace) -> int:
     """`freezecompat list MODEL`."""
     model = open_model(options.model)
-    _print_table([["weight", "shape", "dtype"]] + [[row.address, str(row.shape), row.dtype] for row in model.rows])
+    rows = [[row.address, str(row.shape), row.dtype] for row in model.rows]
+    print(columns([["weight", "shape", "dtype"]] + rows))
     return 0
 
 
@@ -29,23 +31,23 @@ def print_masks(options: argparse.Namespace) -> int:
     lines = [["weight", "shape", "frozen", "elements"]]
     for address, elements in sets.items():
         lines.append([address, str(elements.shape), str(elements.count), str(elements.size)])
-    _print_table(lines)
+    print(columns(lines))
     return 0
 
 
 def verify(options: argparse.Namespace) -> int:
     """`freezecompat verify BEFORE AFTER --spec SPEC`."""
     if options.json is not None:
-        result_file.check_writable(options.json)
+        _result_file.check_writable(options.json)
     spec, names = _spec(options.spec), _names(options.names)
     found = compare(open_model(options.before), open_model(options.after), spec, names)
     if found.moved:
-        _print_table([["weight", "element", "before", "now"]] + [_cells(one) for one in found.first[:PRINTED]])
+        print(columns([["weight", "element", "before", "now"]] + [_cells(one) for one in found.first[:PRINTED]]))
     if found.moved > PRINTED:
         print("and {} more".format(found.moved - PRINTED))
     print("{} of {} frozen elements moved".format(found.moved, found.compared))
     if options.json is not None:
-        result_file.write(options.json, found.to_dict())
+        _result_file.write(options.json, found.to_dict())
     return 1 if found.moved else 0
 
 
@@ -54,12 +56,6 @@ def _cells(one: Moved) -> List[str]:
     if before == now:  # two NaNs
         before, now = one.before.tobytes().hex(), one.now.tobytes().hex()
     return [one.weight, str(list(one.element)), before, now]
-
-
-def _print_table(lines: Sequence[Sequence[str]]) -> None:
-    widths = [max(map(len, column)) for column in zip(*lines)]
-    for line in lines:
-        print("  ".join(text.ljust(width) for text, width in zip(line, widths)).rstrip())
 
 
 def _spec(path: str) -> FreezeSpec:

@@ -2,6 +2,7 @@
 
 from typing import Any, Dict, List, NamedTuple, Tuple
 
+from .._columns import columns
 from .verdict import ulps
 
 _COLUMNS = 6  # weights beside each other
@@ -162,6 +163,4 @@ def plain(table: Table) -> str:
         first/kernel  0
         first/bias    3 [1]
     """
-    lines = [table.columns] + table.rows
-    widths = [max(map(len, column)) for column in zip(*lines)]
-    return "\n".join("  ".join(cell.ljust(width) for cell, width in zip(line, widths)).rstrip() for line in lines)
+    return columns([table.columns] + table.rows)

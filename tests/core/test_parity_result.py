@@ -8,7 +8,7 @@ import jsonschema
 import pytest
 
 from freezecompat.exceptions import ArgumentError
-from freezecompat.parity import result_file
+from freezecompat import _result_file
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 SCHEMA = os.path.join(HERE, os.pardir, os.pardir, "docs", "parity.schema.json")
@@ -78,7 +78,7 @@ def test_written(tmp_path):
     """The file is the result, and nothing else is left in the folder."""
     path = tmp_path / "result.json"
     path.write_text("older")
-    result_file.write(str(path), a_result())
+    _result_file.write(str(path), a_result())
     assert json.loads(path.read_text()) == a_result()
     assert os.listdir(str(tmp_path)) == ["result.json"]
 
@@ -92,10 +92,10 @@ def test_what_was_there_stays(tmp_path, monkeypatch):
     path = tmp_path / "result.json"
     path.write_text("older")
     with pytest.raises(ValueError):
-        result_file.write(str(path), a_result(seconds=float("nan")))
+        _result_file.write(str(path), a_result(seconds=float("nan")))
     monkeypatch.setattr(os, "replace", full)
     with pytest.raises(ArgumentError, match="can't write .*result.json: No space left on device"):
-        result_file.write(str(path), a_result())
+        _result_file.write(str(path), a_result())
     assert path.read_text() == "older" and os.listdir(str(tmp_path)) == ["result.json"]
 
 
@@ -103,15 +103,15 @@ def test_what_was_there_stays(tmp_path, monkeypatch):
 def test_link(tmp_path):
     """A symbolic link stays one."""
     (tmp_path / "link").symlink_to(tmp_path / "target")
-    result_file.write(str(tmp_path / "link"), a_result())
+    _result_file.write(str(tmp_path / "link"), a_result())
     assert (tmp_path / "link").is_symlink() and json.loads((tmp_path / "target").read_text()) == a_result()
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/null"), reason="devices")
 def test_device():
     """A device is written to, not replaced."""
-    result_file.check_writable("/dev/null")
-    result_file.write("/dev/null", a_result())
+    _result_file.check_writable("/dev/null")
+    _result_file.write("/dev/null", a_result())
     assert not os.path.isfile("/dev/null")
 
 
@@ -119,4 +119,4 @@ def test_device():
 def test_not_writable(path, reason):
     """What can't be written is found before the training."""
     with pytest.raises(ArgumentError, match=reason):
-        result_file.check_writable(path)
+        _result_file.check_writable(path)

@@ -5,14 +5,10 @@ import tensorflow as tf
 
 import freezecompat as fc
 import programs
+from programs import MASKS
 
 v1 = tf.compat.v1
 
-MASKS = {
-    "kernel": np.array([[1, 0, 0], [0, 0, 1], [0, 1, 0], [0, 0, 0]], bool),
-    "bias": np.array([0, 1, 0], bool),
-    "table": np.array([[1, 1], [0, 0], [0, 1], [0, 0], [0, 0], [0, 0], [1, 0]], bool),
-}
 KINDS = {"resource": programs.Graph, "reference": programs.ReferenceGraph}
 OPTIMIZERS = {
     "sgd": lambda: v1.train.GradientDescentOptimizer(0.1),

@@ -98,57 +98,22 @@ def _maker(cls, rate, arguments, more=()):
 
 
 class Case:
-    """One optimizer under one API."""
+    """One optimizer under one API; `program(oracle=False)` makes the program."""
 
-    def __init__(self, program, make, keras, name):
-        self._program = program
-        self._make = make
-        self._keras = keras
+    def __init__(self, name, program):
+        self.program = program
         self.mixes_elements = name.split("-")[0] in MIX_ELEMENTS
         self.may_stand_still = "regularized" in name  # l1 keeps some elements at 0
-
-    def program(self, oracle=False):
-        options = {} if self._keras is None else {"keras": self._keras}
-        program = self._program(self._make(), oracle, **options)
-        program.slots = lambda variable: _slots_and_fresh_values(program, self._make, variable)
-        return program
 
 
 def cases(every_option):
     """{id: Case} of this runtime and mode."""
     found = {}
-    for program in [programs.Function] if runtimes.EAGER else [programs.Graph, programs.ReferenceGraph]:
+    for cls in [programs.Function] if runtimes.EAGER else [programs.Graph, programs.ReferenceGraph]:
         for name, make in v1_optimizers(every_option).items():
-            found["tf.train {} {}".format(program.__name__, name)] = Case(program, make, None, name)
-    program = programs.KerasFunction if runtimes.EAGER else programs.KerasModel
-    for package, family, module in runtimes.keras_optimizer_modules():
+            found["tf.train {} {}".format(cls.__name__, name)] = Case(name, runtimes.program(cls, make))
+    cls = programs.KerasFunction if runtimes.EAGER else programs.KerasModel
+    for package, keras, family, module in runtimes.keras_optimizer_modules():
         for name, make in keras_optimizers(module, every_option).items():
-            found["{} {}".format(package + family, name)] = Case(
-                program, make, runtimes.keras_packages()[package], name
-            )
+            found["{} {}{}".format(package, family, name)] = Case(name, runtimes.program(cls, make, keras=keras))
     return found
-
-
-def _slots_and_fresh_values(program, make, variable):
-    """(slot, its value in a fresh optimizer) of all that the optimizer remembers for a weight; each weight has its own shape."""
-    optimizer = getattr(program.optimizer, "optimizer", program.optimizer)  # out of Keras' TFOptimizer
-    slots = [slot for slot in _listed(optimizer) if tuple(slot.shape) == tuple(variable.shape)]
-    if program.session:
-        return [(slot, program.session.run(slot.initializer.inputs[1])) for slot in slots]
-    fresh = make()
-    if isinstance(fresh, v1.train.Optimizer):
-        fresh._prepare()
-        fresh._create_slots(program.trained)
-    elif hasattr(fresh, "build"):
-        fresh.build(program.trained)
-    else:
-        fresh._create_hypers()
-        fresh._create_slots(program.trained)
-    return [
-        (slot, value.numpy())
-        for slot, value in zip(slots, [one for one in _listed(fresh) if tuple(one.shape) == tuple(variable.shape)])
-    ]
-
-
-def _listed(optimizer):
-    return optimizer.variables() if callable(optimizer.variables) else optimizer.variables

@@ -19,6 +19,11 @@ VALUES = {
     "table": _random.uniform(-1, 1, (7, 2)).astype("f4"),
 }
 VALUES["kernel"][1, 2] = -0.0
+MASKS = {
+    "kernel": np.array([[1, 0, 0], [0, 0, 1], [0, 1, 0], [0, 0, 0]], bool),
+    "bias": np.array([0, 1, 0], bool),
+    "table": np.array([[1, 1], [0, 0], [0, 1], [0, 0], [0, 0], [0, 0], [1, 0]], bool),
+}
 # Four features and one row number of the table: rows twice in a batch, one row in every other batch, row 6 in none.
 ROWS = np.array([[0, 3, 2, 1, 3, 4, 1], [5, 1, 0, 3, 0, 2, 3]])
 BATCHES = [
@@ -96,13 +101,33 @@ class Oracle(Plain):
                 load(slot, np.where(changed, np.float32(fresh), run(slot)).astype("f4"))
 
 
+def of_shape(optimizer, shape):
+    """The variables of that shape that an optimizer lists, in its order."""
+    listed = optimizer.variables() if callable(optimizer.variables) else optimizer.variables
+    return [variable for variable in listed if tuple(variable.shape) == tuple(shape)]
+
+
+def create_slots(optimizer, variables):
+    """Let an optimizer make its slots without a step."""
+    if isinstance(optimizer, v1.train.Optimizer):
+        optimizer._prepare()
+        optimizer._create_slots(variables)
+    elif hasattr(optimizer, "build"):
+        optimizer.build(variables)
+    else:
+        optimizer._create_hypers()
+        optimizer._create_slots(variables)
+
+
 class Program:
     """A training program; a subclass says how variables are made and a step is taken."""
 
     session = None
 
-    def __init__(self, optimizer, oracle=False):
+    def __init__(self, optimizer, oracle=False, fresh=None):
+        """`fresh` makes an optimizer of the same options: in eager mode the oracle asks that for its slots."""
         self.optimizer = optimizer
+        self.fresh = fresh
         self.weights = (Oracle if oracle else Plain)(self.make_variables())
         self.build()
 
@@ -111,6 +136,9 @@ class Program:
 
     def build(self):
         pass
+
+    def finish(self):
+        """What must wait for the first freeze."""
 
     @property
     def target(self):
@@ -138,14 +166,12 @@ class Program:
     def slots(self, variable):
         """(slot, value of a fresh one) of all that the optimizer remembers for a weight; each weight has its own shape."""
         optimizer = getattr(self.optimizer, "optimizer", self.optimizer)  # out of Keras' TFOptimizer
-        if isinstance(optimizer, v1.train.FtrlOptimizer):
-            return [
-                (optimizer.get_slot(variable, name), fresh)
-                for name, fresh in (("accum", 0.1), ("linear", 0.0))
-                if optimizer.get_slot(variable, name) is not None
-            ]
-        listed = optimizer.variables() if callable(optimizer.variables) else optimizer.variables
-        return [(slot, 0.0) for slot in listed if tuple(slot.shape) == tuple(variable.shape)]
+        slots = of_shape(optimizer, variable.shape)
+        if self.session:
+            return [(slot, self.run(slot.initializer.inputs[1])) for slot in slots]
+        fresh = self.fresh()
+        create_slots(fresh, self.trained)
+        return list(zip(slots, [self.run(slot) for slot in of_shape(fresh, variable.shape)]))
 
     def set_frozen(self, masks):
         self.weights.set_frozen(masks, self.run, self.load, self.slots)
@@ -241,9 +267,9 @@ class KerasModel(Program):
 
     run_eagerly = False
 
-    def __init__(self, optimizer, oracle=False, keras=None):
+    def __init__(self, optimizer, oracle=False, fresh=None, keras=None):
         self.keras = keras
-        super().__init__(optimizer, oracle)
+        super().__init__(optimizer, oracle, fresh)
 
     def make_variables(self):
         owner = self

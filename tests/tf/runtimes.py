@@ -47,22 +47,19 @@ def keras_optimizers(module):
 
 
 def keras_optimizer_modules():
-    """(package, "" or "legacy-", module of optimizers) of each family that trains in this mode."""
+    """(package, its module, "" or "legacy-", module of optimizers) of each family that trains in this mode."""
     for package, keras in keras_packages().items():
         legacy = getattr(keras.optimizers, "legacy", None) if package != "keras3" else None
         # Keras 3 has no graph mode of its own; on 2.11 to 2.15 the new classes fail there without us: no get_updates.
         if EAGER or (package == "tf.keras" and legacy is None):
-            yield package, "", keras.optimizers
+            yield package, keras, "", keras.optimizers
         if legacy is not None and (EAGER or package == "tf.keras"):
-            yield package, "legacy-", legacy
+            yield package, keras, "legacy-", legacy
 
 
-def _v1_program(cls, make):
-    return lambda oracle=False: cls(make(), oracle)
-
-
-def _keras_program(cls, make, keras):
-    return lambda oracle=False: cls(make(), oracle, keras)
+def program(cls, make, **options):
+    """A function of oracle=False that makes a program with an optimizer of `make`."""
+    return lambda oracle=False: cls(make(), oracle, fresh=make, **options)
 
 
 def runtimes():
@@ -86,18 +83,17 @@ def runtimes():
         keras_programs = {"train_on_batch": programs.KerasModel, "fit": programs.KerasFit}
     for name, cls in v1_programs.items():
         for optimizer, make in v1_optimizers().items():
-            found["{}-{}".format(name, optimizer)] = _v1_program(cls, make)
-    for package, family, module in keras_optimizer_modules():
-        keras = keras_packages()[package]
+            found["{}-{}".format(name, optimizer)] = program(cls, make)
+    for package, keras, family, module in keras_optimizer_modules():
         for name, cls in keras_programs.items():
             if package == "tf_keras" and name not in ("fit", "function"):
                 continue  # the code of tf.keras 2.15, where all of them run
             for optimizer, make in keras_optimizers(module).items():
-                found["{}-{}-{}{}".format(package, name, family, optimizer)] = _keras_program(cls, make, keras)
+                found["{}-{}-{}{}".format(package, name, family, optimizer)] = program(cls, make, keras=keras)
     for package, keras in keras_packages().items():
         if package != "keras3" and not (package == "tf_keras" and not EAGER):
             for name in ("fit", "train_on_batch"):
                 for optimizer in ("adam", "ftrl"):
                     identity = "{}-{}-tf.train-{}".format(package, name, optimizer)
-                    found[identity] = _keras_program(keras_programs[name], v1_optimizers()[optimizer], keras)
+                    found[identity] = program(keras_programs[name], v1_optimizers()[optimizer], keras=keras)
     return found

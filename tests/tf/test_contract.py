@@ -6,14 +6,9 @@ import pytest
 import freezecompat as fc
 import programs
 import runtimes
+from programs import MASKS
 
 RUNTIMES = runtimes.runtimes()
-
-MASKS = {
-    "kernel": np.array([[1, 0, 0], [0, 0, 1], [0, 1, 0], [0, 0, 0]], bool),
-    "bias": np.array([0, 1, 0], bool),
-    "table": np.array([[1, 1], [0, 0], [0, 1], [0, 0], [0, 0], [0, 0], [1, 0]], bool),
-}
 
 
 pytestmark = pytest.mark.usefixtures("graph_as_written")
@@ -44,8 +39,7 @@ def compare(program, oracle, masks, steps, moved_since):
 def test_frozen_from_the_first_step(make):
     program, oracle = make(), make(oracle=True)
     frozen = fc.freeze(program.target, MASKS, optimizer=program.optimizer, session=program.session)
-    if program.session and hasattr(program, "finish"):
-        program.finish()
+    program.finish()
     oracle.set_frozen(MASKS)
     compare(program, oracle, MASKS, range(5), program.values())
     frozen.verify(session=program.session)
@@ -55,8 +49,7 @@ def test_frozen_and_thawed_in_the_middle_of_training(make):
     """Warm slots: an element stands still from the very next step, and starts again without a jump."""
     program, oracle = make(), make(oracle=True)
     frozen = fc.freeze(program.target, fc.FreezeSpec.empty(), optimizer=program.optimizer, session=program.session)
-    if program.session and hasattr(program, "finish"):
-        program.finish()
+    program.finish()
     compare(program, oracle, {}, range(3), program.values())
     frozen.freeze(MASKS, session=program.session)
     oracle.set_frozen(MASKS)

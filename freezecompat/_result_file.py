@@ -4,8 +4,8 @@ import json
 import os
 from typing import Any, Dict
 
-from .._replace import replacing
-from ..exceptions import ArgumentError
+from ._replace import replacing
+from .exceptions import ArgumentError
 
 
 def check_writable(path: str) -> None:
