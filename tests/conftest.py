@@ -42,6 +42,7 @@ def pytest_addoption(parser):
         help="behave as if tf_keras were not installed, in child processes too",
     )
     group.addoption("--every-option", action="store_true", help="test each optimizer with each of its options")
+    group.addoption("--every-way-of-saving", action="store_true", help="kill and resume with each kind of file")
 
 
 def pytest_configure(config):
