@@ -225,6 +225,10 @@ def _by_ordinal(address: str, weights: Sequence[Weight]) -> Weight:
             if row.ordinal == int(address[1:]):
                 return row
     count = sum(row.ordinal is not None for row in weights)
+    if not count and any(row.trainable for row in weights):
+        raise UnknownWeight(
+            "there is no weight {}: the order of these weights is not known. {}".format(show(address), _known(weights))
+        )
     valid = "valid: '#0' to '#{}'".format(count - 1) if count else "so no '#k' is valid"
     raise UnknownWeight(
         "there is no weight {}: the target has {} trainable weight{} ({}). {}".format(

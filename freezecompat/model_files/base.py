@@ -1,13 +1,13 @@
 """What a reader of one format gives."""
 
 from contextlib import contextmanager
-from typing import Callable, Iterator, List, Sequence
+from typing import Any, Callable, Iterator, List, Sequence
 
 import numpy as np
 
 from .._show import show
-from ..exceptions import ArgumentError, FreezeCompatError
-from ..resolve import Weight, as_weights
+from ..exceptions import ArgumentError, FreezeCompatError, MissingDependency
+from ..resolve import Weight
 
 #: How many bytes of a weight are in memory at a time.
 BLOCK_BYTES = 2**22
@@ -18,7 +18,8 @@ class ModelFile:
 
     Attributes:
         path: the file.
-        rows: its weights; files tell not which ones are trained, so each counts as trainable.
+        rows: its weights; where a file tells not which ones are trained, each counts as trainable, and where it tells
+            not their order, none has an ordinal.
     """
 
     def __init__(self, path: str, rows: Sequence[Weight], blocks: Callable[[str], Iterator[np.ndarray]]) -> None:
@@ -26,11 +27,11 @@ class ModelFile:
 
         Args:
             path: the file.
-            rows: a row for each weight, without values.
+            rows: a row for each weight, without values, with their ordinals.
             blocks: function of an address that gives the values in C order, as arrays of rank 1, one after the other.
         """
         self.path = path
-        self.rows: List[Weight] = as_weights(rows)
+        self.rows: List[Weight] = list(rows)
         self._blocks = blocks
 
     def blocks(self, address: str) -> Iterator[np.ndarray]:
@@ -40,7 +41,8 @@ class ModelFile:
             ArgumentError: the file is broken there.
         """
         with reading(self.path):
-            yield from self._blocks(address)
+            for values in self._blocks(address):
+                yield _plain(values)
 
     def read(self, address: str) -> np.ndarray:
         """Give a weight's values as one array of its shape.
@@ -52,11 +54,29 @@ class ModelFile:
         return np.concatenate(list(self.blocks(address))).reshape(row.shape)
 
 
+def dtype_name(dtype: Any) -> str:
+    """The name of a weight's dtype: bfloat16, which the formats don't have, is two bytes of no kind in a file."""
+    return "bfloat16" if _is_bfloat16(dtype) else dtype.newbyteorder("=").name
+
+
+def _is_bfloat16(dtype: Any) -> bool:
+    return dtype.name == "bfloat16" or (dtype.kind == "V" and dtype.itemsize == 2 and dtype.names is None)
+
+
+def _plain(values: np.ndarray) -> np.ndarray:
+    """Values in this machine's order of bytes; bfloat16 as the float32 of the same value: its bits, and 16 zeros."""
+    if _is_bfloat16(values.dtype):
+        return (np.ascontiguousarray(values).view(np.uint16).astype(np.uint32) << 16).view(np.float32)
+    return values.astype(values.dtype.newbyteorder("="), copy=False)
+
+
 @contextmanager
 def reading(path: str) -> Iterator[None]:
     """Turn whatever a broken file leads to into one line that names it."""
     try:
         yield
+    except MissingDependency:
+        raise
     except FreezeCompatError as error:
         raise ArgumentError("can't read {}: {}".format(path, error)) from error
     except OSError as error:
