@@ -20,7 +20,7 @@ from .parity.show import print_result
 TESTED: Tuple[Tuple[str, str], ...] = (("3.7", "1.15.5"), ("3.11", "2.15.1"), ("3.13", "2.21.0"))
 SMOKE_TESTED: Tuple[Tuple[str, str], ...] = (("3.7", "1.13.2"), ("3.7", "2.0.4"), ("3.8", "2.4.4"), ("3.9", "2.8.4"))
 
-_MODEL = "a file of weights: .npz, .npy, .h5, .keras"
+_MODEL = "a file of weights: .npz, .npy, .h5, .keras, a checkpoint, or the folder of a SavedModel"
 
 
 def main(arguments: Optional[Sequence[str]] = None) -> int:

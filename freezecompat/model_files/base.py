@@ -1,7 +1,7 @@
 """What a reader of one format gives."""
 
 from contextlib import contextmanager
-from typing import Any, Callable, Iterator, List, Sequence
+from typing import Any, Callable, Iterator, List, Sequence, Tuple
 
 import numpy as np
 
@@ -20,18 +20,27 @@ class ModelFile:
         path: the file.
         rows: its weights; where a file tells not which ones are trained, each counts as trainable, and where it tells
             not their order, none has an ordinal.
+        left_out: what else is in the file, and no weight.
     """
 
-    def __init__(self, path: str, rows: Sequence[Weight], blocks: Callable[[str], Iterator[np.ndarray]]) -> None:
+    def __init__(
+        self,
+        path: str,
+        rows: Sequence[Weight],
+        blocks: Callable[[str], Iterator[np.ndarray]],
+        left_out: Sequence[str] = (),
+    ) -> None:
         """Hold what a reader found.
 
         Args:
             path: the file.
             rows: a row for each weight, without values, with their ordinals.
             blocks: function of an address that gives the values in C order, as arrays of rank 1, one after the other.
+            left_out: what else is in the file, and no weight.
         """
         self.path = path
         self.rows: List[Weight] = list(rows)
+        self.left_out = tuple(left_out)
         self._blocks = blocks
 
     def blocks(self, address: str) -> Iterator[np.ndarray]:
@@ -68,6 +77,25 @@ def _plain(values: np.ndarray) -> np.ndarray:
     if _is_bfloat16(values.dtype):
         return (np.ascontiguousarray(values).view(np.uint16).astype(np.uint32) << 16).view(np.float32)
     return values.astype(values.dtype.newbyteorder("="), copy=False)
+
+
+def slabs(shape: Sequence[int], length: int) -> Iterator[Tuple[slice, ...]]:
+    """Cut an array, in C order, into parts of at most so many elements.
+
+    Example:
+        >>> list(slabs((2, 3), 2))
+        [(slice(0, 1, None), slice(0, 2, None)), (slice(0, 1, None), slice(2, 3, None)), \
+(slice(1, 2, None), slice(0, 2, None)), (slice(1, 2, None), slice(2, 3, None))]
+    """
+    inner = int(np.prod(shape[1:], dtype=np.int64))
+    if inner <= length:
+        step = length // max(1, inner)
+        for start in range(0, shape[0], step):
+            yield (slice(start, min(start + step, shape[0])),)
+        return
+    for index in range(shape[0]):
+        for rest in slabs(shape[1:], length):
+            yield (slice(index, index + 1),) + rest
 
 
 @contextmanager

@@ -1,11 +1,11 @@
 """HDF5 files: opened with h5py, read in blocks."""
 
-from typing import Any, Iterator, List, Tuple
+from typing import Any, Iterator, List
 
 import numpy as np
 
 from ..exceptions import MissingDependency
-from .base import BLOCK_BYTES
+from .base import BLOCK_BYTES, slabs
 
 
 def open_file(path_or_file: Any) -> Any:
@@ -50,18 +50,5 @@ def blocks(dataset: Any) -> Iterator[np.ndarray]:
     if dataset.size <= length:
         yield np.asarray(dataset[()]).reshape(-1)
         return
-    for place in _slabs(dataset.shape, length):
+    for place in slabs(dataset.shape, length):
         yield np.asarray(dataset[place]).reshape(-1)
-
-
-def _slabs(shape: Tuple[int, ...], length: int) -> Iterator[Tuple[Any, ...]]:
-    """Indices that cut an array, in C order, into parts of at most so many elements."""
-    inner = int(np.prod(shape[1:], dtype=np.int64))
-    if inner <= length:
-        step = length // max(1, inner)
-        for start in range(0, shape[0], step):
-            yield (slice(start, min(start + step, shape[0])),)
-        return
-    for index in range(shape[0]):
-        for rest in _slabs(shape[1:], length):
-            yield (index,) + rest

@@ -148,7 +148,7 @@ def test_what_does_not_fit_is_one_line(files, capsys, after, text):
     [
         ("missing.npz", "No such file or directory"),
         ("broken.npz", "'File is not a zip file'"),
-        ("model.pb", "its name ends in none of .npz, .npy, .h5, .hdf5, .keras"),
+        ("model.pb", "it is no checkpoint, and its name ends in none of .npz, .npy, .h5, .hdf5, .keras"),
     ],
 )
 def test_a_file_that_can_not_be_read_is_one_line(files, capsys, name, text):
