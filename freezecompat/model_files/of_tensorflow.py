@@ -65,18 +65,19 @@ def _of_v2(path: str, bundle: Bundle, prefix: str) -> ModelFile:
 
     def blocks(address: str) -> Iterator[np.ndarray]:
         key = keys[address]
-        return _whole(_reader(prefix), key) if entries[key].is_sliced else bundle.blocks(key)
+        return _whole(_tensorflow(), prefix, key) if entries[key].is_sliced else bundle.blocks(key)
 
     return ModelFile(path, rows, blocks, sorted(set(entries) - set(keys.values())))
 
 
 def _of_v1(path: str) -> ModelFile:
-    reader = _reader(path)
+    tensorflow = _tensorflow()
+    reader = tensorflow.compat.v1.train.NewCheckpointReader(path)
     shapes = {key: tuple(shape) for key, shape in reader.get_variable_to_shape_map().items()}
     dtypes = {key: dtype.base_dtype.name for key, dtype in reader.get_variable_to_dtype_map().items()}
     keys = sorted(key for key in _weights_by_name(shapes) if dtypes[key] != "string")
     rows = [_row(key, key, shapes, dtypes[key]) for key in keys]
-    return ModelFile(path, rows, lambda key: _whole(reader, key), sorted(set(shapes) - set(keys)))
+    return ModelFile(path, rows, lambda key: _whole(tensorflow, path, key), sorted(set(shapes) - set(keys)))
 
 
 def _row(address: str, key: str, shapes: Dict[str, Tuple[int, ...]], dtype: str) -> Weight:
@@ -84,7 +85,7 @@ def _row(address: str, key: str, shapes: Dict[str, Tuple[int, ...]], dtype: str)
     return Weight(address, shapes[key], dtype, trainable=role not in STATE, name=key, layer=layer, role=role)
 
 
-def _reader(prefix: str) -> Any:
+def _tensorflow() -> Any:
     try:
         import tensorflow
     except ImportError:
@@ -92,12 +93,17 @@ def _reader(prefix: str) -> Any:
             "checkpoints of format V1 and partitioned variables need TensorFlow: pip install "
             '"freezecompat[tensorflow]"'
         ) from None
-    return tensorflow.compat.v1.train.NewCheckpointReader(prefix)
+    return tensorflow
 
 
-def _whole(reader: Any, key: str) -> Iterator[np.ndarray]:
+def _whole(tensorflow: Any, prefix: str, key: str) -> Iterator[np.ndarray]:
     """All at once: TensorFlow has no way to read a part of a variable that does not read all of it."""
-    yield np.asarray(reader.get_tensor(key)).reshape(-1)
+    v1 = tensorflow.compat.v1
+    dtype = v1.train.NewCheckpointReader(prefix).get_variable_to_dtype_map()[key].base_dtype
+    with v1.Graph().as_default(), v1.Session() as session:
+        # The reader's own get_tensor refuses a variable in parts in format V1.
+        values = v1.raw_ops.RestoreV2(prefix=prefix, tensor_names=[key], shape_and_slices=[""], dtypes=[dtype])
+        yield session.run(values)[0].reshape(-1)
 
 
 def _is_table(path: str) -> bool:
