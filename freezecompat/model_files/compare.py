@@ -74,11 +74,11 @@ def compare(before: ModelFile, after: ModelFile, spec: Any, names: Mapping[str, 
     first: List[Moved] = []
     for address, elements in selected.items():
         blocks = _same_lengths(before.blocks(address), after.blocks(there[address].address))
-        for position, old, new in _differing(elements, blocks):
-            count += 1
-            if len(first) < KEPT:
+        for positions, old, new in _differing(elements, blocks):
+            count += len(positions)
+            for k, position in enumerate(positions[: KEPT - len(first)]):
                 element = tuple(int(i) for i in np.unravel_index(position, elements.shape))
-                first.append(Moved(address, element, old, new))
+                first.append(Moved(address, element, old[k], new[k]))
     return Comparison(sum(elements.count for elements in selected.values()), count, tuple(first))
 
 
@@ -135,14 +135,15 @@ def _alike(row: Weight, others: List[Weight]) -> Optional[Weight]:
     return ends[0] if ends else None
 
 
-def _differing(elements: ElementSet, blocks: Iterator[Tuple[np.ndarray, np.ndarray]]) -> Iterator[Tuple[int, Any, Any]]:
-    """Flat position, old and new value of each selected element that differs."""
+def _differing(
+    elements: ElementSet, blocks: Iterator[Tuple[np.ndarray, np.ndarray]]
+) -> Iterator[Tuple[np.ndarray, np.ndarray, np.ndarray]]:
+    """Flat positions, old and new values of the selected elements that differ, block by block."""
     start = 0
     for old, new in blocks:
         apart = np.flatnonzero(different_bits(old, new))
         selected = apart[elements.contains(apart + start)]
-        for k in selected:
-            yield start + int(k), old[k], new[k]
+        yield selected + start, old[selected], new[selected]
         start += len(old)
 
 

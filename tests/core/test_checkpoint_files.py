@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from freezecompat import cli
-from freezecompat.exceptions import AmbiguousWeight, MissingDependency
+from freezecompat.exceptions import AmbiguousWeight, MissingDependency, UnknownWeight
 from freezecompat.model_files import open_model
 from freezecompat.model_files.compare import compare
 from freezecompat.model_files.table import MAGIC
@@ -281,6 +281,9 @@ def test_verify_takes_no_weight_twice_and_none_that_is_another():
         compare(open_model("one.npz"), open_model("two.npz"), {"*": "all"}, {})
     with pytest.raises(AmbiguousWeight, match="'kernel' fits 2 weights"):
         compare(open_model("two.npz"), open_model("one.npz"), {"*": "all"}, {})
+    with pytest.raises(UnknownWeight, match="two.npz has no weight 'a/kernel'"):  # `kernel` there is `kernel` here
+        np.savez("one.npz", **{"a/kernel": full(1, 2), "kernel": full(1, 2)})
+        compare(open_model("one.npz"), open_model("two.npz"), {"a/kernel": "all"}, {})
     with pytest.raises(AmbiguousWeight, match=r"x/a/kernel may be each of kernel \(2,\), a/kernel \(2,\): --names"):
         np.savez("one.npz", **{"x/a/kernel": full(1, 2)})
         np.savez("two.npz", **{"kernel": full(1, 2), "a/kernel": full(1, 2)})
