@@ -3,8 +3,8 @@
     python benchmarks/verify_files.py [--megabytes 1024] [--formats .npz .h5 ...] [--specs few all] [--json FILE]
 
 It makes the files itself, in a temporary folder: one weight of float32, of which every element but ten has moved. `few`
-freezes those ten, `all` the whole weight. Exit code 1 where a comparison took more than --limit megabytes, or gave a wrong
-answer. Checkpoints are made by TensorFlow, in a process of its own, and left out where it is not installed.
+freezes those ten, `all` the whole weight. Exit code 1 where a comparison took more than --limit megabytes, or gave a
+wrong answer. Checkpoints are made by TensorFlow, in a process of its own, and left out where it is not installed.
 """
 
 import argparse

@@ -17,9 +17,9 @@ def open_model(path: str) -> ModelFile:
     """Read which weights a file holds, and none of their values yet.
 
     Args:
-        path: an .npz archive, whose names are the addresses; an .npy file, whose own name is the address; an .h5 or .keras
-            file, or a folder of what a .keras file holds; the prefix or .index file of a checkpoint, or a folder with a
-            `checkpoint` file, which means its latest; the folder of a SavedModel.
+        path: an .npz archive, whose names are the addresses; an .npy file, whose own name is the address; an .h5 or
+            .keras file, or a folder of what a .keras file holds; the prefix or .index file of a checkpoint, or a folder
+            with a `checkpoint` file, which means its latest; the folder of a SavedModel.
 
     Returns:
         The weights.

@@ -1,5 +1,7 @@
 """What a reader of one format gives."""
 
+import itertools
+from collections import Counter
 from contextlib import contextmanager
 from typing import Any, Callable, Iterator, List, Sequence, Tuple
 
@@ -40,6 +42,10 @@ class ModelFile:
         """
         self.path = path
         self.rows: List[Weight] = list(rows)
+        addresses = Counter(row.address for row in self.rows)
+        twice = [address for address, number in addresses.items() if number > 1]
+        if twice:
+            raise ArgumentError("two weights in it have the address {!r}".format(twice[0]))
         self.left_out = tuple(left_out)
         self._blocks = blocks
 
@@ -60,7 +66,15 @@ class ModelFile:
             ArgumentError: the file is broken there.
         """
         row = next(row for row in self.rows if row.address == address)
-        return np.concatenate(list(self.blocks(address))).reshape(row.shape)
+        with reading(self.path):
+            blocks = self._blocks(address)
+            first = _plain(next(blocks))
+            whole = np.empty(int(np.prod(row.shape, dtype=np.int64)), first.dtype)
+            place = 0
+            for values in itertools.chain([first], map(_plain, blocks)):
+                whole[place : place + len(values)] = values
+                place += len(values)
+        return whole.reshape(row.shape)
 
 
 def dtype_name(dtype: Any) -> str:

@@ -36,9 +36,9 @@ def weights(graph: bytes) -> Dict[str, str]:
         graph: a serialized TrackableObjectGraph.
 
     Returns:
-        `{address: key in the checkpoint}`. The address is the name that the variable had, without the automatic name of a
-        recurrent cell; where several have that name, with it; and where that is not enough, or a variable has no name, the
-        path of attributes from the root to it.
+        `{address: key in the checkpoint}`. The address is the name that the variable had, without the automatic name of
+        a recurrent cell; where several have that name, with it; and where that is not enough, or a variable has no
+        name, the path of attributes from the root to it.
         Variables of optimizers, metrics, random generators and of the checkpoint itself are left out.
     """
     nodes = [_node(message) for message in fields(graph).get(1, [])]

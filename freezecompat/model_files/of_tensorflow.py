@@ -28,8 +28,8 @@ _COUNTER = re.compile(r"(?:.+/)?(?:beta[12]_power(?:_\d+)?|global_step)$")
 def checkpoint_prefix(path: str) -> Optional[str]:
     """What TensorFlow calls the checkpoint that a path means, None where it means none.
 
-    It may be the prefix itself, an .index or .data file, the folder of a SavedModel, or a folder with a `checkpoint` file,
-    which names its latest.
+    It may be the prefix itself, an .index or .data file, the folder of a SavedModel, or a folder with a `checkpoint`
+    file, which names its latest.
     """
     if os.path.isdir(path):
         if any(os.path.isfile(os.path.join(path, name)) for name in ("saved_model.pb", "saved_model.pbtxt")):

@@ -128,11 +128,13 @@ def class_of(automatic_name: str) -> str:
 def rows(root: StandIn) -> Tuple[List[Weight], Dict[str, Any]]:
     """The rows of a tree, and `{address: source}`.
 
-    They are numbered where all is known of each: only then the tree has the order in which the model has its weights.
+    They are numbered where all is known of each, and each has a name of its own: only then the tree has the order in
+    which the model has its weights. Keras 2 writes a layer twice that two models share, under the same names.
     """
     found, sources = [], {}
     places = list(keras_tree.places(root))
     is_ordered = all(place.variable.is_meant for place in places)
+    is_ordered = is_ordered and len({place.variable.name for place in places}) == len(places)
     for place in places:
         weight = place.variable
         meaning = place.meaning if weight.is_meant else Meaning()

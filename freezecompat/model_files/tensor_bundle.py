@@ -1,7 +1,7 @@
 """Checkpoints of format V2, which every TensorFlow since 1.0 writes: read without TensorFlow, a block at a time.
 
-`PREFIX.index` is a table of what there is and where; `PREFIX.data-00000-of-00001`, ... hold the bare values. The messages are
-those of tensorflow/core/protobuf/tensor_bundle.proto.
+`PREFIX.index` is a table of what there is and where; `PREFIX.data-00000-of-00001`, ... hold the bare values. The messages
+are those of tensorflow/core/protobuf/tensor_bundle.proto.
 """
 
 from typing import Any, Dict, Iterator, NamedTuple, Optional, Tuple

@@ -1,6 +1,6 @@
 """Checkpoints and SavedModels without TensorFlow: which variables are weights, and what they are called.
 
-The files are written here byte by byte; tests/tf/test_model_files.py has those of TensorFlow.
+The files are written here byte by byte; tests/tf has those of TensorFlow.
 """
 
 import json
@@ -156,7 +156,7 @@ def test_what_is_left_out_is_told(capsys):
 
 
 def test_objects():
-    """Names of variables; not those of an optimizer, nor its slots, whatever they hang on too, nor a counter of saves."""
+    """Names of variables; not those of an optimizer, nor slots, whatever they hang on too, nor a counter of saves."""
     write_objects(
         "ckpt-1",
         ({"model": 1, "optimizer": 4, "save_counter": 7}, None, {}),

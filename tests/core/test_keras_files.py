@@ -1,6 +1,6 @@
-"""Weights in .h5 and .keras files: canonical addresses and what axes mean where the file tells, else what the file calls them.
+"""Weights in .h5 and .keras files: canonical addresses and what axes mean where a file tells, else what it calls them.
 
-The files are written here with h5py, group by group as each Keras writes them; tests/tf/test_model_files.py has real ones.
+The files are written here with h5py, group by group as each Keras writes them; tests/tf/eager has real ones.
 """
 
 import json
@@ -127,7 +127,7 @@ def test_trained_weights_come_first_in_the_older_format():
 
 
 def test_older_format_without_config():
-    """save_weights writes no config: the native names, without what the layer and automatic cells are called in them."""
+    """save_weights writes no config: native names, without what the layer and automatic cells are called in them."""
     weights = {
         "hidden": [("model/hidden/kernel:0", numbered((4, 3)))],
         "again": [("again_1/kernel:0", numbered((4, 3)))],
@@ -158,6 +158,25 @@ def test_unknown_classes_have_their_native_names():
     }
     write_names("a.h5", weights, model(layer("Custom", "custom"), HIDDEN))
     assert addresses("a.h5") == ["custom/inner/w", "hidden/kernel", "hidden/scale"]
+
+
+def test_a_layer_in_two_models_leaves_the_order_open():
+    """Keras 2 writes it twice, and two layers of one name look the same."""
+    inner = layer("Sequential", "inner", layers=[HIDDEN])
+    weights = [("hidden/kernel:0", numbered((4, 3))), ("hidden/bias:0", numbered(3))]
+    write_names("a.h5", {"hidden": weights, "inner": weights}, model(HIDDEN, inner))
+    assert addresses("a.h5") == ["hidden/kernel", "hidden/bias", "inner/hidden/kernel", "inner/hidden/bias"]
+    assert {(row.ordinal, row.unit_axis) for row in open_model("a.h5").rows} == {(None, -1)}
+
+
+def test_an_address_that_is_not_unique_is_one_line(capsys):
+    weights = {name: [("kernel", numbered(2))] for name in ("a", "a~2")}
+    write_names("a.h5", weights)
+    with h5py.File("a.h5", "r+") as file:
+        file.attrs["layer_names"] = [b"a", b"a", b"a~2"]
+    assert cli.main(["list", "a.h5"]) == 2
+    error = "freezecompat: can't read a.h5: two weights in it have the address 'a~2/kernel'\n"
+    assert capsys.readouterr().err == error
 
 
 def test_long_lists_of_names_are_in_parts():
@@ -332,7 +351,7 @@ def test_blocks(shape, options, monkeypatch):
 
 
 def test_dtypes():
-    """Other orders of bytes are one dtype, and bfloat16 is two bytes of no kind that count as the float32 of that value."""
+    """Other orders of bytes are one dtype; bfloat16 is two bytes of no kind, and counts as the float32 of that value."""
     values = np.array([1.5, -0.0, np.inf], "<f4")
     halves = (values.view("<u4") >> 16).astype("<u2").view("V2")
     weights = {

@@ -54,10 +54,12 @@ def test_files_with_a_config_say_what_the_model_says(keras):
     model = model_of_many_layers(keras)
     expected = [row._replace(name=None, handles=(), values=None) for row in fc.list_weights(model)]
     values = dict(zip([row.address for row in expected], model.get_weights()))
-    paths = ["model.h5"] + (["model.keras"] if has_archives(keras) else [])
+    paths = (["model.keras"] if has_archives(keras) else []) + ["model.h5"]
     for path in paths:
         model.save(path)
         file = open_model(path)
+        if len({row.name for row in file.rows}) < len(file.rows):  # Keras 2 names the towers' weights alike
+            expected = [row._replace(ordinal=None) for row in expected]
         assert [row._replace(name=None) for row in file.rows] == expected
         for row in expected:
             assert file.read(row.address).tobytes() == values[row.address].tobytes()
