@@ -80,7 +80,7 @@ class ElementSet:
             >>> ElementSet.full(())
             ElementSet(1 of 1, shape ())
         """
-        return cls(tuple(shape), dense=np.ones(tuple(shape), bool))
+        return cls(tuple(shape), dense=np.broadcast_to(np.True_, tuple(shape)))  # one byte in memory
 
     @classmethod
     def from_flat(cls, shape: Sequence[int], indices: Iterable[int]) -> "ElementSet":
@@ -205,7 +205,11 @@ class ElementSet:
             >>> ElementSet.from_flat((4, 3), [5, 10]).contains(np.array([4, 5])).tolist()
             [False, True]
         """
-        return np.isin(flat, self._indices) if self._dense is None else self._dense.reshape(-1)[flat]
+        if self._dense is not None:
+            return self._dense.reshape(-1)[flat]
+        if not self:
+            return np.zeros(len(flat), bool)
+        return self._indices[np.searchsorted(self._indices[:-1], flat)] == flat
 
     def positions(self) -> np.ndarray:
         """Return the full index of each element.

@@ -15,12 +15,22 @@ from .compare import compare
 #: How many moved elements are printed.
 PRINTED = 20
 
+#: How many entries of a file that are no weights are named.
+LISTED = 3
+
 
 def print_weights(options: argparse.Namespace) -> int:
     """`freezecompat list MODEL`."""
     model = open_model(options.model)
     rows = [[row.address, str(row.shape), row.dtype] for row in model.rows]
     print(columns([["weight", "shape", "dtype"]] + rows))
+    if model.left_out:
+        more = len(model.left_out) - LISTED
+        print(
+            "left out, as no weights: {}{}".format(
+                ", ".join(model.left_out[:LISTED]), " and {} more".format(more) if more > 0 else ""
+            )
+        )
     return 0
 
 

@@ -51,6 +51,9 @@ def test_set_algebra(drawn):
     assert (x == y) == (a == b)
     assert (x.count, bool(x)) == (len(a), bool(a))
     assert x == ElementSet.from_flat(shape, x.flat()) == ElementSet.from_dense(x.dense())
+    assert x.contains(np.arange(x.size)).tolist() == x.dense().reshape(-1).tolist()
+    full = ElementSet.full(shape)
+    assert full == ElementSet.from_dense(np.ones(shape, bool)) and full.contains(np.arange(x.size)).all()
 
 
 @st.composite
