@@ -203,6 +203,35 @@ class FreezeSpec:
         return cls._of_rules(rules)
 
     @classmethod
+    def from_pruned(cls, model: Any, *, session: Any = None) -> "FreezeSpec":
+        """Make a spec that freezes what TensorFlow Model Optimization has pruned, so that it stays 0 in further training.
+
+        The addresses are those of the model after `strip_pruning`, and hold in the pruned one too.
+
+        Args:
+            model: a model or layer of `tfmot.sparsity.keras.prune_low_magnitude`, not stripped yet.
+            session: in a TF1 graph, the session whose masks are meant.
+
+        Returns:
+            The spec, an entry for each weight of which anything is pruned.
+
+        Raises:
+            ArgumentError: nothing in the model prunes, or a session is needed.
+            SpecValueError: nothing is pruned yet.
+
+        Example (with TensorFlow):
+            >>> spec = FreezeSpec.from_pruned(pruned)               # doctest: +SKIP
+            >>> model = tfmot.sparsity.keras.strip_pruning(pruned)  # doctest: +SKIP
+            >>> frozen = fc.freeze(model, spec)                     # doctest: +SKIP
+        """
+        from .backends.pruned import pruned_elements  # only here: specs need no TensorFlow
+
+        masks = pruned_elements(model, session)
+        if not any(mask.any() for mask in masks.values()):
+            raise SpecValueError("nothing is pruned yet in {}: train the model first".format(", ".join(masks)))
+        return cls.from_masks(masks)
+
+    @classmethod
     def load(cls, path: Union[str, "os.PathLike[str]"]) -> "FreezeSpec":
         """Read a spec file; files that it names are relative to its folder.
 
