@@ -131,6 +131,7 @@ def test_older_format_without_config():
     weights = {
         "hidden": [("model/hidden/kernel:0", numbered((4, 3)))],
         "again": [("again_1/kernel:0", numbered((4, 3)))],
+        "conv1/conv": [("conv1/conv/kernel:0", numbered((4, 3)))],
         "lstm": [("lstm/lstm_cell_1/kernel:0", numbered((4, 8)))],
         "stack": [("stack/kernel:0", numbered((4, 3))), ("stack/kernel_1:0", numbered((3, 3)))],
         "outer": [("outer/one/kernel:0", numbered((4, 3))), ("outer/name:0", numbered(3))],
@@ -140,6 +141,7 @@ def test_older_format_without_config():
         "scale",
         "hidden/kernel",
         "again/kernel",
+        "conv1/conv/kernel",
         "lstm/kernel",
         "stack/kernel",
         "stack/kernel~2",
