@@ -78,10 +78,12 @@ def _by_names(layer_name: str, group: Any) -> StandIn:
 
 def _after(path: List[str], layer_name: str) -> List[str]:
     """What follows the layer in the path to its weight; a graph may have numbered it once more."""
-    own = [k for k, segment in enumerate(path) if segment == layer_name]
-    if not own and path and re.sub(r"_\d+$", "", path[0]) == layer_name:
-        own = [0]
-    return path[own[0] + 1 :] if own else path
+    own = layer_name.split("/")
+    for start in range(len(path) - len(own) + 1):
+        part = path[start : start + len(own)]
+        if part == own or (not start and part[:-1] + [re.sub(r"_\d+$", "", part[-1])] == own):
+            return path[start + len(own) :]
+    return path
 
 
 def _role(name: str) -> str:

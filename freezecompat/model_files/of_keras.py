@@ -2,8 +2,6 @@
 
 import json
 import os
-import shutil
-import tempfile
 import zipfile
 from typing import Any, Dict, Iterator, Optional
 
@@ -11,8 +9,9 @@ import numpy as np
 
 from ..exceptions import ArgumentError
 from . import hdf5, keras_groups, keras_names
+from .archive import member
 from .base import ModelFile, reading
-from .stand_ins import rows
+from .stand_ins import StandIn, rows
 
 _CONFIG = "config.json"
 _WEIGHTS = "model.weights.h5"
@@ -26,7 +25,7 @@ def open_h5(path: str) -> ModelFile:
         MissingDependency: h5py is not installed.
     """
     with reading(path):
-        return _model_file(path, hdf5.open_file(path), None)
+        return _model_file(path, path, None)
 
 
 def open_keras(path: str) -> ModelFile:
@@ -40,17 +39,13 @@ def open_keras(path: str) -> ModelFile:
         if os.path.isdir(path):
             with open(os.path.join(path, _CONFIG), encoding="utf-8") as file:
                 config = json.load(file)
-            return _model_file(path, hdf5.open_file(os.path.join(path, _WEIGHTS)), config)
+            return _model_file(path, os.path.join(path, _WEIGHTS), config)
         with zipfile.ZipFile(path) as archive:
             missing = {_CONFIG, _WEIGHTS} - set(archive.namelist())
             if missing:
                 raise ArgumentError("it holds no {}".format(" and no ".join(sorted(missing))))
             config = json.loads(archive.read(_CONFIG).decode("utf-8"))
-            # HDF5 is read from here and there, which an archive can do only by reading all that lies between.
-            weights = tempfile.TemporaryFile()
-            with archive.open(_WEIGHTS) as packed:
-                shutil.copyfileobj(packed, weights, 2**20)
-        return _model_file(path, hdf5.open_file(weights), config)
+            return _model_file(path, member(archive, _WEIGHTS), config)
 
 
 def is_keras_folder(path: str) -> bool:
@@ -58,18 +53,24 @@ def is_keras_folder(path: str) -> bool:
     return all(os.path.isfile(os.path.join(path, name)) for name in (_CONFIG, _WEIGHTS))
 
 
-def _model_file(path: str, file: Any, config: Optional[Dict[str, Any]]) -> ModelFile:
+def _model_file(path: str, source: Any, config: Optional[Dict[str, Any]]) -> ModelFile:
+    """The weights in an HDF5 file, which is a path or a file object."""
+    # Opened for each weight: one of a Python file that is open still when the interpreter ends crashes it.
+    with hdf5.open_file(source) as file:
+        found, places = rows(_tree(file, config))
+
+    def blocks(address: str) -> Iterator[np.ndarray]:
+        with hdf5.open_file(source) as file:
+            yield from hdf5.blocks(file[places[address]])
+
+    return ModelFile(path, found, blocks)
+
+
+def _tree(file: Any, config: Optional[Dict[str, Any]]) -> StandIn:
     if "model_weights" in file or any(name.startswith("layer_names") for name in file.attrs):
         if config is None and "model_config" in file.attrs:
             config = json.loads(hdf5.text(file.attrs["model_config"]))
-        root = keras_names.tree(file["model_weights"] if "model_weights" in file else file, config)
-    elif "vars" in file or "layers" in file or any("vars" in file[name] for name in file):
-        root = keras_groups.tree(file, config)
-    else:
-        raise ArgumentError("it holds no weights as Keras writes them")
-    found, sources = rows(root)
-
-    def blocks(address: str) -> Iterator[np.ndarray]:
-        return hdf5.blocks(file[sources[address]])
-
-    return ModelFile(path, found, blocks)
+        return keras_names.tree(file["model_weights"] if "model_weights" in file else file, config)
+    if "vars" in file or "layers" in file or any("vars" in file[name] for name in file):
+        return keras_groups.tree(file, config)
+    raise ArgumentError("it holds no weights as Keras writes them")

@@ -62,9 +62,9 @@ def write_groups(path, weights, names=()):
         file.require_group("layers/dropout/seed_generator/vars")["0"] = np.zeros(2, np.uint32)
 
 
-def write_keras(path, config, weights, names=()):
+def write_keras(path, config, weights, names=(), compression=zipfile.ZIP_STORED):
     write_groups("model.weights.h5", weights, names)
-    with zipfile.ZipFile(path, "w") as archive:
+    with zipfile.ZipFile(path, "w", compression) as archive:
         archive.writestr("config.json", json.dumps(config))
         archive.write("model.weights.h5")
 
@@ -131,6 +131,7 @@ def test_older_format_without_config():
     weights = {
         "hidden": [("model/hidden/kernel:0", numbered((4, 3)))],
         "again": [("again_1/kernel:0", numbered((4, 3)))],
+        "conv1/conv": [("conv1/conv/kernel:0", numbered((4, 3)))],
         "lstm": [("lstm/lstm_cell_1/kernel:0", numbered((4, 8)))],
         "stack": [("stack/kernel:0", numbered((4, 3))), ("stack/kernel_1:0", numbered((3, 3)))],
         "outer": [("outer/one/kernel:0", numbered((4, 3))), ("outer/name:0", numbered(3))],
@@ -140,6 +141,7 @@ def test_older_format_without_config():
         "scale",
         "hidden/kernel",
         "again/kernel",
+        "conv1/conv/kernel",
         "lstm/kernel",
         "stack/kernel",
         "stack/kernel~2",
@@ -237,6 +239,12 @@ def test_keras_archive():
     assert row("a.keras", "each/conv/kernel").unit_axis == -2
     assert row("a.keras", "attention/query/kernel").outer_units == ("attention", -2)
     assert row("a.keras", "two/kernel").ordinal == 8
+
+
+def test_compressed_archive():
+    """Keras writes none; another program that packs it again may."""
+    write_keras("a.keras", TREE, GROUPS, compression=zipfile.ZIP_DEFLATED)
+    assert open_model("a.keras").read("one/kernel").tolist() == numbered((4, 3)).tolist()
 
 
 def test_units_of_a_layer_in_a_file():
