@@ -46,7 +46,7 @@ def build_masks(spec: Any, weights: Union[Mapping[str, Any], Iterable[Weight]]) 
         >>> masks["hidden/kernel"].tolist()
         [[False, True], [True, False]]
     """
-    return {address: np.array(chosen.dense()) for address, chosen in build(spec, as_weights(weights)).sets.items()}
+    return {address: chosen.new_dense() for address, chosen in _selected(spec, as_weights(weights)).sets.items()}
 
 
 def build(spec: Any, weights: Sequence[Weight], read: Optional[Callable[[str], np.ndarray]] = None) -> Selection:
@@ -69,6 +69,11 @@ def build(spec: Any, weights: Sequence[Weight], read: Optional[Callable[[str], n
         >>> build({"bias": "all"}, rows).sets
         {'bias': ElementSet(3 of 3, shape (3,))}
     """
+    sets, pins = _selected(spec, weights, read)
+    return Selection({address: chosen.compact() for address, chosen in sets.items()}, pins)
+
+
+def _selected(spec: Any, weights: Sequence[Weight], read: Optional[Callable[[str], np.ndarray]] = None) -> Selection:
     spec = FreezeSpec(spec)
     chosen, pins = _of_spec(spec, _Values(weights, read))
     sets = {row.address: chosen[row.address] for row in weights if chosen.get(row.address)}

@@ -95,8 +95,9 @@ class Zeros(Element):
     def select(self, weight: Weight, named: bool = True) -> ElementSet:
         flat = _values(weight, self).reshape(-1)
         found = np.empty(flat.shape, bool)
+        compare = np.not_equal if self.negated else np.equal
         for start, stop in pieces(flat.size):
-            found[start:stop] = (flat[start:stop] != 0) if self.negated else (flat[start:stop] == 0)
+            compare(flat[start:stop], 0, out=found[start:stop])
         return ElementSet(weight.shape, dense=found.reshape(weight.shape))
 
     def to_json(self) -> Dict[str, Any]:
