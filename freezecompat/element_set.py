@@ -15,7 +15,8 @@ class ElementSet:
     """An immutable set of elements of a weight of one shape.
 
     Inside it holds sorted flat indices or a dense bool array, whichever takes fewer bytes. Which one depends on the
-    shape and the number of elements alone, so equal sets have equal forms; nobody outside needs to know.
+    shape and the number of elements alone, so equal sets have equal forms; nobody outside needs to know. A set that is
+    made of the indices of each axis holds these, until one of the two is asked for.
 
     Example:
         >>> a = ElementSet.from_flat((4, 3), [5, 10])
@@ -29,22 +30,30 @@ class ElementSet:
         True
     """
 
-    __slots__ = ("_shape", "_size", "_count", "_indices", "_dense")
+    __slots__ = ("_shape", "_size", "_count", "_indices", "_dense", "_axes")
     __hash__ = None  # type: ignore[assignment]
 
-    def __init__(self, shape: Shape, indices: Any = None, dense: Any = None) -> None:
-        """Hold one of two arrays that are the set's own from now on; the classmethods are the way to make a set.
+    def __init__(self, shape: Shape, indices: Any = None, dense: Any = None, axes: Any = None) -> None:
+        """Hold one of three forms that are the set's own from now on; the classmethods are the way to make a set.
 
         Args:
             shape: shape of the weight.
             indices: int64 array (count,), sorted, unique and in range.
             dense: bool array of `shape`, True = in the set.
+            axes: for each axis an int64 array of its indices, sorted, unique and in range.
         """
         self._shape = tuple(shape)
         self._size = _size(self._shape)
-        self._count = int(np.count_nonzero(dense)) if indices is None else len(indices)
         self._indices: Any = None
         self._dense: Any = None
+        self._axes = axes
+        if axes is None:
+            self._hold(indices, dense)
+        else:
+            self._count = _size(tuple(len(column) for column in axes))
+
+    def _hold(self, indices: Any, dense: Any) -> None:
+        self._count = int(np.count_nonzero(dense)) if indices is None else len(indices)
         if self._count * _INDEX_BYTES < self._size:
             self._indices = np.flatnonzero(dense).astype(np.int64) if indices is None else indices
         else:
@@ -135,22 +144,13 @@ class ElementSet:
             axes: for each axis its indices, in range and not negative, in any order.
 
         Returns:
-            The set; a dense temporary is made only where the set itself is dense.
+            The set; neither a mask nor flat indices are made before they are asked for.
 
         Example:
             >>> ElementSet.from_axes((4, 3), [range(1, 3), [0, 2]]).positions().tolist()
             [[1, 0], [1, 2], [2, 0], [2, 2]]
         """
-        shape = tuple(shape)
-        columns = [_column(axis) for axis in axes]
-        if _size(tuple(len(column) for column in columns)) * _INDEX_BYTES >= _size(shape):
-            dense = np.zeros(shape, bool)
-            dense[np.ix_(*columns)] = True
-            return cls(shape, dense=dense)
-        flat = np.zeros(1, np.int64)
-        for length, column in zip(shape, columns):
-            flat = (flat[:, None] * length + column).reshape(-1)
-        return cls(shape, indices=flat)
+        return cls(tuple(shape), axes=[_column(axis) for axis in axes])
 
     @property
     def shape(self) -> Shape:
@@ -177,8 +177,8 @@ class ElementSet:
             >>> ElementSet.from_dense(np.array([[True, False], [True, True]])).flat().tolist()
             [0, 2, 3]
         """
-        flat = self._indices if self._indices is not None else np.flatnonzero(self._dense).astype(np.int64)
-        return _read_only(flat)
+        indices, dense = self._form()
+        return _read_only(indices if indices is not None else np.flatnonzero(dense).astype(np.int64))
 
     def dense(self) -> np.ndarray:
         """Return the set as a mask.
@@ -190,7 +190,8 @@ class ElementSet:
             >>> ElementSet.from_flat((2, 2), [3]).dense().tolist()
             [[False, False], [False, True]]
         """
-        return _read_only(self._dense if self._dense is not None else _scatter(self._shape, self._indices))
+        indices, dense = self._form()
+        return _read_only(dense if dense is not None else _scatter(self._shape, indices))
 
     def contains(self, flat: np.ndarray) -> np.ndarray:
         """Say which of some elements are in the set.
@@ -205,10 +206,12 @@ class ElementSet:
             >>> ElementSet.from_flat((4, 3), [5, 10]).contains(np.array([4, 5])).tolist()
             [False, True]
         """
-        if self._dense is not None:
-            return self._dense.reshape(-1)[flat]
         if not self:
             return np.zeros(len(flat), bool)
+        if self._dense is not None:
+            return self._dense.reshape(-1)[flat]
+        if self._indices is None:
+            return self._axes_contain(flat)
         return self._indices[np.searchsorted(self._indices[:-1], flat)] == flat
 
     def positions(self) -> np.ndarray:
@@ -237,9 +240,8 @@ class ElementSet:
             return NotImplemented
         if self._shape != other._shape or self.count != other.count:
             return False
-        if self._indices is not None:
-            return bool(np.array_equal(self._indices, other._indices))
-        return bool(np.array_equal(self._dense, other._dense))
+        (indices, dense), (others, other_dense) = self._form(), other._form()
+        return bool(np.array_equal(dense, other_dense) if indices is None else np.array_equal(indices, others))
 
     def __or__(self, other: Any) -> Any:
         return self._combine(other, np.union1d, np.logical_or)
@@ -259,6 +261,26 @@ class ElementSet:
     def __repr__(self) -> str:
         return "ElementSet({} of {}, shape {})".format(self.count, self._size, self._shape)
 
+    def _form(self) -> Tuple[Any, Any]:
+        """Flat indices or a mask; the other is None."""
+        if self._indices is None and self._dense is None:
+            if self._count * _INDEX_BYTES < self._size:
+                self._hold(_crossed(self._shape, self._axes), None)
+            else:
+                dense = np.zeros(self._shape, bool)
+                dense[np.ix_(*self._axes)] = True
+                self._hold(None, dense)
+        return self._indices, self._dense
+
+    def _axes_contain(self, flat: np.ndarray) -> np.ndarray:
+        found = np.ones(len(flat), bool)
+        for length, column in zip(reversed(self._shape), reversed(self._axes)):
+            chosen = np.zeros(length, bool)
+            chosen[column] = True
+            found &= chosen[flat % length]
+            flat = flat // length
+        return found
+
     def _combine(self, other: Any, of_indices: Any, of_masks: Any) -> Any:
         """Apply the index form of an operation where both sets have indices, else its mask form."""
         if not isinstance(other, ElementSet):
@@ -267,8 +289,9 @@ class ElementSet:
             raise ArgumentError(
                 "sets of weights of shape {} and {} can't be combined".format(self._shape, other._shape)
             )
-        if self._indices is not None and other._indices is not None:
-            return ElementSet(self._shape, indices=of_indices(self._indices, other._indices))
+        (indices, _), (others, _) = self._form(), other._form()
+        if indices is not None and others is not None:
+            return ElementSet(self._shape, indices=of_indices(indices, others))
         return ElementSet(self._shape, dense=of_masks(self.dense(), other.dense()))
 
 
@@ -285,6 +308,14 @@ def _column(axis: Sequence[int]) -> np.ndarray:
         ascending = axis if axis.step > 0 else axis[::-1]
         return np.arange(ascending.start, ascending.stop, ascending.step, dtype=np.int64)
     return np.unique(np.asarray(axis, dtype=np.int64))
+
+
+def _crossed(shape: Shape, axes: Sequence[np.ndarray]) -> np.ndarray:
+    """The flat indices of all combinations of indices of each axis, sorted."""
+    flat = np.zeros(1, np.int64)
+    for length, column in zip(shape, axes):
+        flat = (flat[:, None] * length + column).reshape(-1)
+    return flat
 
 
 def _scatter(shape: Shape, indices: np.ndarray) -> np.ndarray:

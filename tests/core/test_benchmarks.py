@@ -16,6 +16,7 @@ def test_verify_files(tmp_path):
     rows = json.loads((tmp_path / "rows.json").read_text())["rows"]
     assert [(row["format"], row["spec"], row["megabytes"], row["right"]) for row in rows] == [
         (".npz", "few", 48, True),
+        (".npz", "half", 48, True),
         (".npz", "all", 48, True),
     ]
-    assert len(done.stdout.decode().splitlines()) == 3
+    assert len(done.stdout.decode().splitlines()) == 4
