@@ -112,7 +112,10 @@ def test_slices_are_numpys(drawn):
     expected = np.zeros(shape, bool)
     expected[index] = True
     element = elements.parse(index)
-    assert element.select(Weight("w", shape)).dense().tolist() == expected.tolist()
+    chosen = element.select(Weight("w", shape))
+    assert chosen.count == expected.sum()
+    assert chosen.contains(np.arange(expected.size)).tolist() == expected.reshape(-1).tolist()  # before it has a mask
+    assert chosen.dense().tolist() == expected.tolist()
     assert elements.from_json(element.to_json()) == element
 
 
