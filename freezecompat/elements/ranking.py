@@ -4,7 +4,7 @@ from typing import Callable, Iterator, Tuple
 
 import numpy as np
 
-_PIECE = 1 << 18
+_PIECE = 1 << 17
 _DIGIT = 16  # bits that one pass decides
 
 
