@@ -1,6 +1,6 @@
 """The elements of one weight that a spec selects: one immutable type, whatever form the set has inside."""
 
-from typing import Any, Iterable, Sequence, Tuple
+from typing import Any, Iterable, Iterator, Sequence, Tuple
 
 import numpy as np
 
@@ -9,6 +9,7 @@ from .exceptions import ArgumentError, ElementIndexError
 Shape = Tuple[int, ...]
 
 _INDEX_BYTES = np.dtype(np.int64).itemsize
+_BLOCK = 2**16
 
 
 class ElementSet:
@@ -179,6 +180,21 @@ class ElementSet:
         """
         flat = self._indices if self._indices is not None else np.flatnonzero(self._dense).astype(np.int64)
         return _read_only(flat)
+
+    def flat_blocks(self) -> Iterator[np.ndarray]:
+        """Give the flat indices part by part, so that a large set takes no memory beside its own.
+
+        Yields:
+            Read-only int64 arrays; one after the other they are `flat()`.
+
+        Example:
+            >>> [block.tolist() for block in ElementSet.from_flat((4, 3), [5, 10]).flat_blocks()]
+            [[5, 10]]
+        """
+        held = self._dense.reshape(-1) if self._indices is None else self._indices
+        for start in range(0, len(held), _BLOCK):
+            block = held[start : start + _BLOCK]
+            yield _read_only(block if self._dense is None else np.flatnonzero(block).astype(np.int64) + start)
 
     def dense(self) -> np.ndarray:
         """Return the set as a mask.
