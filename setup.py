@@ -25,7 +25,7 @@ TENSORFLOW = ["tensorflow"]
 CPU = ['tensorflow-cpu; sys_platform != "darwin"', 'tensorflow; sys_platform == "darwin"']
 CLI = ["rich", "PyYAML"]
 PLOT = ["matplotlib"]
-TEST = ["pytest", "pytest-xdist", "hypothesis", "jsonschema", "PyYAML"]
+TEST = ["pytest", "pytest-xdist", "hypothesis", "jsonschema", "PyYAML"] + PLOT
 
 setup(
     name="freezecompat",

@@ -6,7 +6,7 @@ picture, a tile is one cell. A side that is still too long has bins. Plain numpy
 of elements.
 """
 
-from typing import NamedTuple, Optional, Sequence, Tuple
+from typing import NamedTuple, Sequence, Tuple
 
 import numpy as np
 
@@ -24,14 +24,14 @@ class Side(NamedTuple):
 
     Attributes:
         length: of the axis.
-        axis: which one; None where the weight has none to lie there.
+        axis: which one; negative where the weight has none to lie there, and the length is 1.
         tile: how many cells a tile has along this side; 1 where there are no tiles.
         gap: how many cells are left free between two tiles.
         bin: how many indices of the axis share a cell.
     """
 
     length: int
-    axis: Optional[int]
+    axis: int
     tile: int = 1
     gap: int = 0
     bin: int = 1
@@ -133,14 +133,14 @@ def heat_map(shape: Sequence[int]) -> HeatMap:
     """
     folded = _folded(tuple(shape))
     height, width, down, across = folded
-    axes = [axis if axis >= 0 else None for axis in (len(shape) - 2, len(shape) - 1)]
+    first, last = len(shape) - 2, len(shape) - 1
     on_its_side = across == 1 and down > 1
     if on_its_side:
-        down, across, axes = across, down, axes[::-1]
+        down, across, first, last = across, down, last, first
     gap = int(height * width > 1)
-    rows, columns = Side(down, axes[0], height, gap), Side(across, axes[1], width, gap)
+    rows, columns = Side(down, first, height, gap), Side(across, last, width, gap)
     if max(rows.cells, columns.cells) > MOST_CELLS:
-        rows, columns = _binned(down, axes[0]), _binned(across, axes[1])
+        rows, columns = _binned(down, first), _binned(across, last)
     return HeatMap(folded, rows, columns, on_its_side)
 
 
@@ -151,5 +151,5 @@ def _folded(shape: Tuple[int, ...]) -> Tuple[int, int, int, int]:
     return height, width, down, across
 
 
-def _binned(length: int, axis: Optional[int]) -> Side:
+def _binned(length: int, axis: int) -> Side:
     return Side(length, axis, bin=1 if length <= MOST_CELLS else -(-length // MOST_BINS))
