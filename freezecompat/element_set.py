@@ -191,10 +191,11 @@ class ElementSet:
             >>> [block.tolist() for block in ElementSet.from_flat((4, 3), [5, 10]).flat_blocks()]
             [[5, 10]]
         """
-        held = self._dense.reshape(-1) if self._indices is None else self._indices
+        few = self._count * _INDEX_BYTES < self._size
+        held = self.flat() if few else self.dense().reshape(-1)
         for start in range(0, len(held), _BLOCK):
             block = held[start : start + _BLOCK]
-            yield _read_only(block if self._dense is None else np.flatnonzero(block).astype(np.int64) + start)
+            yield block if few else _read_only(np.flatnonzero(block).astype(np.int64) + start)
 
     def dense(self) -> np.ndarray:
         """Return the set as a mask.

@@ -119,3 +119,5 @@ def test_blocks_are_all_of_a_set(size, every):
     flat = np.arange(1, 2 * size, every)
     blocks = list(ElementSet.from_flat((2, size), flat).flat_blocks())
     np.testing.assert_array_equal(np.concatenate(blocks), flat)
+    rows = ElementSet.from_axes((3, size), [[0, 2], range(0, size, every)])
+    np.testing.assert_array_equal(np.concatenate(list(rows.flat_blocks())), rows.flat())
