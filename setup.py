@@ -26,7 +26,7 @@ CPU = ['tensorflow-cpu; sys_platform != "darwin"', 'tensorflow; sys_platform == 
 CLI = ["rich", "PyYAML"]
 PLOT = ["matplotlib"]
 FILES = ["h5py"]
-TEST = ["pytest", "pytest-xdist", "hypothesis", "jsonschema", "PyYAML"] + FILES
+TEST = ["pytest", "pytest-xdist", "hypothesis", "jsonschema", "PyYAML"] + FILES + PLOT
 
 setup(
     name="freezecompat",

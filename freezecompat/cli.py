@@ -95,6 +95,7 @@ def _add_file_commands(commands: Any) -> None:
     masks = commands.add_parser("masks", help="print how many elements of each weight in a file a spec freezes")
     masks.add_argument("model", metavar="MODEL", help=_MODEL)
     masks.add_argument("--spec", required=True, metavar="SPEC", help="a spec file")
+    masks.add_argument("--plot", metavar="FILE", help="draw heat maps of them into a .png, .svg or .pdf file")
     masks.set_defaults(run=show_files.print_masks)
     verify = commands.add_parser(
         "verify",

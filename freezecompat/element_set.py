@@ -1,6 +1,6 @@
 """The elements of one weight that a spec selects: one immutable type, whatever form the set has inside."""
 
-from typing import Any, Iterable, Optional, Sequence, Tuple, Union
+from typing import Any, Iterable, Iterator, Optional, Sequence, Tuple, Union
 
 import numpy as np
 
@@ -10,6 +10,7 @@ Shape = Tuple[int, ...]
 Axis = Union[range, np.ndarray]  # indices of one axis, ascending: a range with a positive step, or int64
 
 _INDEX_BYTES = np.dtype(np.int64).itemsize
+_BLOCK = 2**16
 
 
 class ElementSet:
@@ -210,6 +211,22 @@ class ElementSet:
         for length, axis in zip(self._shape, self._axes):
             flat = (flat[:, None] * length + np.asarray(axis, np.int64)).reshape(-1)
         return _read_only(flat)
+
+    def flat_blocks(self) -> Iterator[np.ndarray]:
+        """Give the flat indices part by part, so that a large set takes no memory beside its own.
+
+        Yields:
+            Read-only int64 arrays; one after the other they are `flat()`.
+
+        Example:
+            >>> [block.tolist() for block in ElementSet.from_flat((4, 3), [5, 10]).flat_blocks()]
+            [[5, 10]]
+        """
+        few = self._is_small
+        held = self.flat() if few else self.dense().reshape(-1)
+        for start in range(0, len(held), _BLOCK):
+            block = held[start : start + _BLOCK]
+            yield block if few else _read_only(np.flatnonzero(block).astype(np.int64) + start)
 
     def dense(self) -> np.ndarray:
         """Return the set as a mask.

@@ -2,11 +2,11 @@
 
 import contextlib
 import types
-from typing import Any, Dict, Iterable, Iterator, List, Mapping, Sequence
+from typing import Any, Dict, Iterable, Iterator, List, Mapping, Optional, Sequence
 
 import numpy as np
 
-from . import _compat
+from . import _compat, plots
 from ._frozen_file import SavedFreeze, saved_weight, write
 from ._version import __version__
 from .backends.attachments import Attachments, optimizers_in
@@ -430,17 +430,15 @@ class Frozen:
         self._live()
         session = self._session(session)
         notes = []
-        if self._target.graph is None or session is not None:
-            moved = [one.weight for one in self._moved(session)]
-            unknown = self._references.missing(session, self._own)
-        else:
-            moved, unknown = [], dict(self._own)
+        if self._target.graph is not None and session is None:
             notes.append("no session: pass session= to see what has moved")
+        moves = self._moves(session)
         rows = []
         for row in self._target.rows:
             if row.trainable or row.address in self._own:
                 own = self._owned(row.address)
-                count = None if row.address in unknown else moved.count(row.address)
+                moved = moves[row.address]
+                count = None if moved is None else moved.count
                 rows.append(ReportRow(row.address, row.shape, row.dtype, own.size, own.count, count))
         for name, steps in self._attachments.uncounted_steps().items():
             notes.append(
@@ -451,6 +449,25 @@ class Frozen:
         if session is not None and any(held.stale(session) for held in self._target.held.values()):
             notes.append("this session is stale: frozen.sync(session) tells it of the latest freeze or thaw")
         return Report(rows, self._attachments.names, notes)
+
+    def plot(self, path: Any = None, session: Any = None) -> Any:
+        """Draw a heat map of each weight with frozen elements, and of what has moved; changes nothing.
+
+        Args:
+            path: the .png, .svg or .pdf file to write, replaced if it is there; None: no file.
+            session: in a TF1 graph, the session whose values are looked at; without one the masks alone are drawn.
+
+        Returns:
+            A matplotlib Figure that pyplot does not know of.
+
+        Raises:
+            MissingDependency: matplotlib is not installed.
+            ArgumentError: the file can't be written, or its name tells no format.
+        """
+        self._live()
+        moves = self._moves(self._session(session))
+        panels = [plots.Panel(row.address, self._owned(row.address), moves[row.address]) for row in self._target.rows]
+        return plots.plot(panels, path)
 
     def save(self, path: Any, session: Any = None) -> None:
         """Write what is frozen, and the values that it holds, to one file, for `freezecompat.restore`.
@@ -486,6 +503,15 @@ class Frozen:
 
     def _moved(self, session: Any) -> List[Moved]:
         return self._references.moved(session, self._frozen_addresses())
+
+    def _moves(self, session: Any) -> Dict[str, Optional[ElementSet]]:
+        """The elements of each weight that have moved; None where there is no reference yet."""
+        apart = self._references.apart(session, self._frozen_addresses())
+        unknown = self._references.missing(session, self._own)
+        return {
+            row.address: None if row.address in unknown else apart.get(row.address, ElementSet.empty(row.shape))
+            for row in self._target.rows
+        }
 
     def _check_not_stale(self, session: Any) -> None:
         for address in self._own:
