@@ -78,8 +78,12 @@ def dtype_name(variable: Any) -> str:
 
 
 def select(condition: Any, yes: Any, no: Any) -> Any:
-    """numpy's `where` for three tensors of one shape."""
-    raw_ops = getattr(tensorflow(), "raw_ops", None)
+    """numpy's `where` for three tensors of one shape: a new tensor, never one of those that it is given."""
+    tf = tensorflow()
+    if condition.shape.ndims == 0:
+        # Select hands on one of its inputs itself here: a snapshot would be the very buffer of a reference variable.
+        return tf.reshape(select(*[tf.reshape(tensor, [1]) for tensor in (condition, yes, no)]), [])
+    raw_ops = getattr(tf, "raw_ops", None)
     if raw_ops is None or not hasattr(raw_ops, "Select"):
         return v1().where(condition, yes, no)  # TF 1.13 only: TF 1.15 warns of a deprecation here
     return raw_ops.Select(condition=condition, x=yes, y=no)
