@@ -76,6 +76,11 @@ class Steps:
         for variable, value in zip(variables, values):
             variable.assign(value)
 
+    def slot_values(self):
+        """{weight's name: values} of what the optimizer remembers of each weight that has a gradient."""
+        stepped = [name for name, gradient in self.gradients.items() if gradient is not None]
+        return {name: self.run(slots_of(self.optimizer, self.variables[name])) for name in stepped}
+
     def slots(self):
         """[(weight's name, slot, value of a fresh one)] of the weights that have a gradient; others may have no slots."""
         fresh = self.make()

@@ -90,6 +90,10 @@ def taken(loop, name):
     return True
 
 
+def bytes_of(values):
+    return {name: [array.tobytes() for array in arrays] for name, arrays in values.items()}
+
+
 def test_frozen_elements_hold_and_the_others_train_as_in_the_oracle(loop):
     """Frozen from the start, thawed, frozen warm, thawed again, two steps each."""
     kinds = {name: kind for name, kind in KINDS.items() if name not in OPTIONAL or taken(loop, name)}
@@ -124,5 +128,6 @@ def test_frozen_elements_hold_and_the_others_train_as_in_the_oracle(loop):
             moved[name] |= value != before[name]
         if step in (1, 5):
             frozen.verify(session=steps.session)
+            assert bytes_of(steps.slot_values()) == bytes_of(oracle.steps.slot_values())
     for name, found in moved.items():
         assert found.all() or name in PARTLY, "{} does not train".format(name)

@@ -68,4 +68,11 @@ def test_ragged_and_empty_batches(loop, tied):
     for name, mask in MASKS.items():
         assert now[name][mask].tobytes() == start[name][mask].tobytes(), "{} moved".format(name)
         assert (now[name] != start[name])[~mask].any(), "{} does not train".format(name)
+    for name, variable in program.weights.variables.items():  # a gradient that is not selected would fill them
+        slots, expected = slots_of(program, variable), slots_of(oracle, oracle.weights.variables[name])
+        assert len(slots) == 2 and slots == expected
     frozen.verify(session=program.session)
+
+
+def slots_of(program, variable):
+    return [np.array(program.run(slot)).tobytes() for slot in programs.of_shape(program.optimizer, variable.shape)]
