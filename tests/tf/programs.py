@@ -109,7 +109,12 @@ def of_shape(optimizer, shape):
 
 def create_slots(optimizer, variables):
     """Let an optimizer make its slots without a step."""
-    if isinstance(optimizer, v1.train.Optimizer):
+    if hasattr(optimizer, "_per_graph_state"):  # contrib.optimizer_v2
+        strategy = tf.distribute.get_strategy()
+        devices = strategy.extended.non_slot_devices(variables)
+        state = optimizer._get_or_create_state(variables)
+        optimizer._create_vars(variables, state._copy_with_dynamic_hyper(optimizer._hyper, strategy, devices))
+    elif isinstance(optimizer, v1.train.Optimizer):
         optimizer._prepare()
         optimizer._create_slots(variables)
     elif hasattr(optimizer, "build"):
@@ -264,6 +269,26 @@ class ReferenceGraph(Graph):
     """The same with TF1's reference variables."""
 
     use_resource = False
+
+
+class OrderedGraph(Graph):
+    """The step waits for the gradients: contrib's AdamW and MomentumW else decay a weight while it is being read."""
+
+    def minimize(self):
+        pairs = self.optimizer.compute_gradients(self.loss, self.trained)
+        with tf.control_dependencies([gradient for gradient, _ in pairs]):
+            return self.optimizer.apply_gradients(pairs, global_step=self.global_step)
+
+
+class DenseGraph(OrderedGraph):
+    """The table is multiplied instead of looked up: for optimizers that refuse IndexedSlices."""
+
+    def loss_of(self, inputs, y):
+        def multiplied(name, rows):
+            table = self.weights.read(name)
+            return tf.matmul(tf.one_hot(rows, table.shape[0]), table)
+
+        return mse(y, forward(self.weights.read, multiplied, inputs))
 
 
 class KerasModel(Program):
