@@ -376,12 +376,8 @@ def optimizer_kind(obj: Any) -> Optional[str]:
 
 
 def wrapped_optimizer(optimizer: Any) -> Any:
-    """The optimizer that a wrapper such as LossScaleOptimizer holds, or None."""
-    for name in ("inner_optimizer", "_optimizer"):
-        inner = vars(optimizer).get(name)
-        if inner is not None and optimizer_kind(inner):
-            return inner
-    return None
+    """The optimizer that a wrapper such as LossScaleOptimizer holds, under whatever name, or None."""
+    return next((value for value in vars(optimizer).values() if optimizer_kind(value)), None)
 
 
 def optimizers_within(optimizer: Any) -> List[Any]:
