@@ -216,9 +216,7 @@ class ScheduleRun(KerasCallback, SessionHook):
         own = self.frozen.sets
         for due in late:
             selection = self._selection(due, own, session)
-            for address, elements in selection.sets.items():
-                mine = own.get(address, ElementSet.empty(elements.shape))
-                own[address] = mine | elements if self._entries[due.index].action == "freeze" else mine - elements
+            own = (_plus if self._entries[due.index].action == "freeze" else _less)(own, selection.sets)
             self._account.times[due.index] = due.times
         self.frozen.become(own, session)
 
@@ -233,8 +231,7 @@ class ScheduleRun(KerasCallback, SessionHook):
         own, again = self.frozen.sets, []
         while self._deeds and self._deeds[-1].steps >= steps:
             deed = self._deeds.pop()
-            own.update({address: own[address] - added for address, added in deed.added.items()})
-            own.update({address: own[address] | removed for address, removed in deed.removed.items()})
+            own = _plus(_less(own, deed.added), deed.removed)
             self._account.times[deed.due.index] = deed.times_before
             if deed.steps == steps:
                 again.append(deed)
@@ -244,6 +241,12 @@ class ScheduleRun(KerasCallback, SessionHook):
         self._account.steps = steps
         kept = bisect.bisect_right(self._ends, steps)
         self._account.epochs, self._ends = self._epochs_before + kept, self._ends[:kept]
+
+
+def _plus(of: Mapping[str, ElementSet], more: Mapping[str, ElementSet]) -> Dict[str, ElementSet]:
+    return dict(
+        of, **{address: of[address] | elements if address in of else elements for address, elements in more.items()}
+    )
 
 
 def _less(of: Mapping[str, ElementSet], less: Mapping[str, ElementSet]) -> Dict[str, ElementSet]:

@@ -350,7 +350,7 @@ def test_due_at_this_very_step_is_done():
 
 def test_a_training_that_goes_back():
     """A session is recovered, or a checkpoint restored: what came later is undone, and comes again; slots are kept."""
-    schedule = RESUMED.thaw({"b": "all"}, step=8)
+    schedule = RESUMED.thaw({"b": "all"}, step=8).thaw(step=9)
     whole, freeze = Freeze(steps=0), Freeze(steps=0)
     run, again = schedule.on(whole), schedule.on(freeze)
     for one, its in ((whole, run), (freeze, again)):
