@@ -310,6 +310,18 @@ def test_a_checkpoint_that_is_restored_after_on():
     assert freeze.frozen == {"a": [1, 2, 3], "b": [1]} and not freeze.resets
 
 
+def test_done_and_a_checkpoint_that_is_restored_after_on():
+    """The file says step 4 before BackupAndRestore brings the optimizer's count, which is the same step 4."""
+    schedule = Schedule().freeze({"a": smallest(0.5)}, every_steps=4)
+    done = dict(schedule.on(Freeze()).done, steps=4, times=[1])
+    freeze = Freeze(steps=0)
+    run = schedule.on(freeze, done=done)
+    assert run.done["steps"] == 4
+    freeze.steps = 4
+    epoch(freeze, run, 0, batches=3)
+    assert run.done["steps"] == 7 and not freeze.frozen
+
+
 @pytest.mark.parametrize(
     "schedule",
     [

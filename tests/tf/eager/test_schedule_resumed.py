@@ -3,8 +3,10 @@
 import pytest
 
 import freezecompat as fc
+import kits
+import runtimes
 import schedules
-from programs import MASKS
+from freezecompat.elements import smallest
 from schedules import BY_STEPS, STEPS, fit, loop, same, started, state
 
 
@@ -30,26 +32,64 @@ def test_in_a_loop(name, tmp_path):
 
 
 @pytest.mark.parametrize("name", sorted(schedules.fits()))
-@pytest.mark.parametrize("known_by", ["the file", "the optimizer's count"])
-def test_as_a_callback(name, known_by, tmp_path):
-    """Between two epochs; without the file, what depends on no values is known from the count of the optimizer."""
+def test_without_the_file(name):
+    """Between two epochs of fit: what depends on no values is known from the count of the optimizer."""
     make = schedules.fits()[name]
     schedule = (
         fc.Schedule().thaw({"table": "all"}, step=3).freeze({"mix": "all"}, epoch=1).thaw({"kernel": (0, 0)}, step=7)
     )
     whole, frozen = started(make)
     fit(whole, schedule.on(frozen), 1)
-    frozen.save(tmp_path / "frozen.npz")
     checkpoint = state(whole)
     fit(whole, schedule.on(frozen), 2, initial_epoch=1)
 
-    program = make()
-    if known_by == "the file":
-        schedules.load(program, checkpoint)
-        resumed = fc.restore(program.target, tmp_path / "frozen.npz")
-    else:
-        resumed = fc.freeze(program.target, MASKS)
-        schedules.load(program, checkpoint)
+    program, resumed = started(make)
+    schedules.load(program, checkpoint)
     fit(program, schedule.on(resumed), 2, initial_epoch=1)
     assert same(state(program), state(whole))
     schedules.assert_frozen(resumed, dict(frozen.masks))
+
+
+@pytest.mark.parametrize(
+    "package", [p for p, keras in runtimes.keras_packages().items() if hasattr(keras.callbacks, "BackupAndRestore")]
+)
+def test_with_backup_and_restore(package, tmp_path):
+    """Keras restores weights, slots and count when the training begins: later than fc.restore and schedule.on."""
+    kit = kits.kits()[package]
+    path, backup = tmp_path / "frozen.npz", kit.keras.callbacks.BackupAndRestore(str(tmp_path / "backup"))
+    schedule = (
+        fc.Schedule()
+        .freeze({"hidden/kernel": (0, 0)}, step=2)
+        .freeze({"out/kernel": smallest(0.5)}, epoch=1)
+        .thaw({"hidden/kernel": "all"}, step=5)
+    )
+
+    class SaveAndCrash(kit.keras.callbacks.Callback):
+        def __init__(self, crash_at):
+            super().__init__()
+            self.crash_at = crash_at
+
+        def on_train_batch_end(self, batch, logs=None):
+            if run.done["steps"] == self.crash_at:
+                raise KeyboardInterrupt
+
+        def on_epoch_end(self, epoch, logs=None):
+            frozen.save(path)
+
+    whole = kit.compiled()
+    frozen = fc.freeze(whole, fc.FreezeSpec.empty())
+    kits.fit(whole, epochs=3, callbacks=[schedule.on(frozen)])
+    wanted = dict(frozen.masks)
+
+    model = kit.compiled()
+    frozen = fc.freeze(model, fc.FreezeSpec.empty())
+    run = schedule.on(frozen)
+    with pytest.raises(KeyboardInterrupt):
+        kits.fit(model, epochs=3, callbacks=[run, SaveAndCrash(4), backup])
+    model = kit.compiled()
+    frozen = fc.restore(model, path, accept_differing=True)
+    run = schedule.on(frozen)
+    kits.fit(model, epochs=3, callbacks=[run, SaveAndCrash(None), backup])
+    assert same(kits.values(model), kits.values(whole))
+    schedules.assert_frozen(frozen, wanted)
+    assert (run.done["steps"], run.done["epochs"]) == (9, 3)

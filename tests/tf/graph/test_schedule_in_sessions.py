@@ -18,7 +18,7 @@ def kind(request):
 
 def built(kind, path=None):
     """A program, its train op built, without a session of its own."""
-    program = kind(graph_kit.adam())
+    program = kind(schedules.rmsprop())
     make = (
         (lambda: fc.freeze(program.target, MASKS, optimizer=program.optimizer))
         if path is None
@@ -55,7 +55,7 @@ def test_as_a_hook(kind):
     program, frozen = built(kind)
     run = BY_STEPS.on(frozen)
     seen, _ = monitored(program, run, STEPS)
-    masks = schedules.assert_as_the_oracle(seen, kind(graph_kit.adam(), oracle=True))
+    masks = schedules.assert_as_the_oracle(seen, kind(schedules.rmsprop(), oracle=True))
     schedules.assert_frozen(frozen, masks)
     assert run.done["steps"] == STEPS and run.done["times"] == [2, 1, 1, 2]
 
@@ -108,7 +108,7 @@ def test_in_a_session_of_ones_own_after_a_restore(tmp_path):
     schedule = (
         fc.Schedule().thaw({"table": "all"}, step=2).freeze({"mix": "all"}, every_steps=3).thaw({"mix": (0, 0)}, step=4)
     )
-    whole, frozen = graph_kit.frozen_program(spec=MASKS)
+    whole, frozen = graph_kit.frozen_program(optimizer=schedules.rmsprop, spec=MASKS)
     run = schedule.on(frozen, session=whole.session)
     for step in range(5):
         whole.train(step)
@@ -119,7 +119,7 @@ def test_in_a_session_of_ones_own_after_a_restore(tmp_path):
     v1.train.Saver().restore(second, checkpoint)
     whole.session.close()
     v1.reset_default_graph()
-    program, again = graph_kit.frozen_program(spec=MASKS)
+    program, again = graph_kit.frozen_program(optimizer=schedules.rmsprop, spec=MASKS)
     v1.train.Saver().restore(program.session, checkpoint)
     resumed = schedule.on(again, session=program.session)
     assert same(program.session.run(v1.global_variables()), saved) and resumed.done["steps"] == 5
@@ -130,7 +130,7 @@ def test_in_a_session_of_ones_own_after_a_restore(tmp_path):
 
 
 def test_a_hook_needs_a_count():
-    program = graph_kit.KINDS["resource"](graph_kit.adam())
+    program = graph_kit.KINDS["resource"](schedules.rmsprop())
     frozen = fc.freeze(program.target, MASKS, optimizer=program.optimizer)
     with pytest.raises(ValueError, match=r"tf\.train\.get_or_create_global_step\(\)"):
         BY_STEPS.on(frozen).begin()
