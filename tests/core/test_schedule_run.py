@@ -157,6 +157,17 @@ def test_steps_per_execution_of_keras(freeze):
     assert run.done["steps"] == 6 and freeze.frozen == {"a": [0]}
 
 
+def test_an_epoch_that_goes_on_in_its_middle(freeze):
+    """Keras' BackupAndRestore begins with the batch after the last one that was saved."""
+    run = Schedule().thaw(step=9).on(freeze)
+    run.on_epoch_begin(0)
+    for batch in (3, 4):
+        run.on_train_batch_begin(batch)
+        freeze.train()
+        run.on_train_batch_end(batch)
+    assert run.done["steps"] == 2
+
+
 def test_by_epochs_in_two_fits(freeze):
     """epoch= acts before the epoch that Keras numbers so; a second fit counts from 0 again, and the training goes on."""
     schedule = Schedule().freeze({"a": (0,)}, epoch=0).thaw_in_turn(["b"], every_epochs=3).freeze({"a": (1,)}, epoch=3)
@@ -381,6 +392,29 @@ def test_a_training_that_goes_back():
     freeze.steps = 1
     with pytest.raises(fc.PastUnknown, match="gone back from step 9 to step 1"):
         schedule.on(freeze, done=dict(again.done))
+
+
+def test_a_condition_that_was_met_at_the_step_of_the_checkpoint():
+    """Its logs are gone, so that it can't be checked again: it is done again; what was met later is undone."""
+    freeze = Freeze(steps=0)
+    run = Schedule().freeze({"a": (0,)}, when="loss < 1").freeze({"a": (1,)}, when="loss < 0.5").on(freeze)
+    for loss in (2.0, 0.9, 0.1):
+        freeze.train()
+        run.step(logs={"loss": loss})
+    freeze.steps = 2
+    run.on_epoch_begin(0)
+    assert freeze.frozen == {"a": [0]} and run.done["times"] == [1, 0]
+
+
+def test_further_back_than_the_restart_is_refused():
+    """What was frozen before it is not known."""
+    schedule = Schedule().freeze({"a": (0,)}, step=1).thaw(step=3)
+    freeze = Freeze(steps=4)
+    run = schedule.on(freeze)
+    loop(freeze, run, 2)
+    freeze.steps = 2
+    with pytest.raises(fc.PastUnknown, match="gone back from step 6 to step 2, and what was frozen there is not known"):
+        run.on_epoch_begin(0)
 
 
 def test_epochs_go_back_with_the_steps():

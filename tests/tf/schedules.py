@@ -18,6 +18,7 @@ AT_STEPS = (
     .freeze({"kernel": where("abs(w) < 0.3")}, every_steps=4)
     .thaw({"table": "all"}, step=3)
     .thaw({"bias": "all"}, step=6)
+    .freeze({"kernel": where("w > 100")}, step=1)  # selects nothing
 )
 BY_STEPS = AT_STEPS.freeze({"mix": smallest(0.2)}, every_steps=EPOCH, growing=True)
 BY_EPOCHS = AT_STEPS.freeze({"mix": smallest(0.2)}, every_epochs=1, growing=True)

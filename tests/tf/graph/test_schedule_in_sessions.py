@@ -57,7 +57,7 @@ def test_as_a_hook(kind):
     seen, _ = monitored(program, run, STEPS)
     masks = schedules.assert_as_the_oracle(seen, kind(schedules.rmsprop(), oracle=True))
     schedules.assert_frozen(frozen, masks)
-    assert run.done["steps"] == STEPS and run.done["times"] == [2, 1, 1, 2]
+    assert run.done["steps"] == STEPS and run.done["times"] == [2, 1, 1, 1, 2]
 
 
 def test_resumed_with_a_checkpoint(tmp_path):
@@ -76,6 +76,20 @@ def test_resumed_with_a_checkpoint(tmp_path):
     seen, state = monitored(program, run, STEPS - 7, str(tmp_path))
     assert len(seen) == 3 and same(state, wanted) and run.done["steps"] == STEPS
     schedules.assert_frozen(frozen, masks)
+
+
+def test_one_session_after_the_other(tmp_path):
+    """Of one graph and one run: each is told what is frozen, and verify() knows what it held; slots are the checkpoint's."""
+    kind = KINDS["resource"]
+    program, frozen = built(kind)
+    _, wanted = monitored(program, BY_STEPS.on(frozen), STEPS)
+    v1.reset_default_graph()
+    program, frozen = built(kind)
+    run = BY_STEPS.on(frozen)
+    monitored(program, run, 7, str(tmp_path))
+    monitored(program, run, 0, str(tmp_path), at_end=lambda session: frozen.verify(session))
+    _, state = monitored(program, run, STEPS - 7, str(tmp_path))
+    assert same(state, wanted)
 
 
 def test_a_recovered_session_goes_back(tmp_path):
