@@ -80,6 +80,14 @@ class Account:
                 found.append(Due(index, now if when.period is None else when.latest(now), self.times[index] + 1))
         return found
 
+    def go_back(self, steps: int, epochs: int) -> None:
+        """Be where it was then; conditions, of which the counts say nothing, have their times set by the caller."""
+        for index, entry in enumerate(self._entries):
+            if entry.when_due.when is None:
+                times = entry.when_due.times(epochs if entry.when_due.in_epochs else steps)
+                self.times[index] = min(times, self.times[index])
+        self.steps, self.epochs = steps, epochs
+
     def in_order(self, found: List[Due]) -> List[Due]:
         """Sorted by the time for which each is due: steps, then epochs, then as they stand in the schedule."""
         return sorted(found, key=lambda due: (self._entries[due.index].when_due.in_epochs, due.at, due.index))

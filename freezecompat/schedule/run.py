@@ -6,6 +6,7 @@ from types import MappingProxyType
 from typing import Any, Dict, List, Mapping, NamedTuple, Optional, Sequence, Set
 
 from ..element_set import ElementSet
+from ..elements import Pinned
 from ..exceptions import ArgumentError, PastUnknown
 from ..masks import Selection
 from ..spec import naming_entry
@@ -25,14 +26,14 @@ _WHAT_TO_DO = (
 
 
 class _Deed(NamedTuple):
-    """Something that was done, so that it can be undone when the training goes back."""
+    """What was changed, so that it can be undone when the training goes back."""
 
     steps: int
     due: Due
     times_before: int
-    selection: Selection
     added: Dict[str, ElementSet]
     removed: Dict[str, ElementSet]
+    pins: Dict[str, Pinned]
 
 
 class ScheduleRun(KerasCallback, SessionHook):
@@ -62,6 +63,7 @@ class ScheduleRun(KerasCallback, SessionHook):
             done = frozen.schedule_done()
         if done is not None:
             self._account.take(done, self._fingerprint)
+        self._times_before = list(self._account.times)
         self._clock = Clock(frozen, self._account, from_here)
         for number, entry in enumerate(self._entries, 1):
             with naming_entry(number, None):
@@ -85,7 +87,7 @@ class ScheduleRun(KerasCallback, SessionHook):
         return self._account.done(self._fingerprint)
 
     def step(
-        self, n: Optional[int] = None, *, epoch: Optional[int] = None, logs: Logs = None, session: Any = None
+        self, n: Optional[int] = None, epoch: Optional[int] = None, logs: Logs = None, session: Any = None
     ) -> None:
         """Do what is due after a step of a training loop.
 
@@ -104,8 +106,9 @@ class ScheduleRun(KerasCallback, SessionHook):
                 "this run began in a TF1 graph without a session that has values: pass session= to schedule.on(), after "
                 "the variables are initialised or restored"
             )
-        steps = self._clock.steps(1, session) if n is None else n
-        self._arrive(steps, self._account.epochs if epoch is None else epoch, session, logs, logs is not None)
+        steps = self._clock.steps(1, session) if n is None else int(n)
+        epochs = self._account.epochs if epoch is None else max(int(epoch), self._account.epochs)
+        self._arrive(steps, epochs, session, logs, logs is not None)
 
     # As a callback and as a hook --------------------------------------------------------------------------------------
 
@@ -145,10 +148,11 @@ class ScheduleRun(KerasCallback, SessionHook):
         steps = self._clock.steps(0, session)
         if steps < self._account.steps:
             self._go_back(steps, session)
-        # A second fit counts its epochs from 0 again: the training goes on.
-        epochs = max(epoch, self._account.epochs)
-        if not self._clock.stepped and (steps, epochs) != (self._account.steps, self._account.epochs):
-            self._catch_up(steps, epochs, session)
+        epochs = self._account.epochs
+        if not self._clock.stepped:  # later, a second fit counts its epochs from 0 again: the training goes on
+            epochs = max(epoch, epochs)
+            if (steps, epochs) != (self._account.steps, self._account.epochs):
+                self._catch_up(steps, epochs, session)
         self._do(self._account.due(steps, epochs), steps, session)
         self._move(steps, epochs)
 
@@ -194,9 +198,13 @@ class ScheduleRun(KerasCallback, SessionHook):
         before = self.frozen.sets
         if selection.sets:
             getattr(self.frozen, self._entries[due.index].action)(selection, session)
-        after, before_times = self.frozen.sets, self._account.times[due.index]
+        after = self.frozen.sets
+        deed = _Deed(
+            steps, due, self._account.times[due.index], _less(after, before), _less(before, after), selection.pins
+        )
         self._account.times[due.index] = due.times
-        self._deeds.append(_Deed(steps, due, before_times, selection, _less(after, before), _less(before, after)))
+        if deed.added or deed.removed or deed.pins or self._conditions[due.index] is not None:
+            self._deeds.append(deed)
 
     # After a restart --------------------------------------------------------------------------------------------------
 
@@ -204,7 +212,7 @@ class ScheduleRun(KerasCallback, SessionHook):
         """Let be frozen what was when the checkpoint that was restored was saved; the slots in it are the right ones."""
         late = self._account.due(steps - 1, epochs - 1)
         for index, entry in enumerate(self._entries):
-            acted_too_early = any(deed.due.index == index for deed in self._deeds)
+            acted_too_early = self._account.times[index] > self._times_before[index]
             checked = entry.when_due.when is not None and (entry.when_due.period or not self._account.times[index])
             if checked or (entry.forgets and (acted_too_early or any(due.index == index for due in late))):
                 raise PastUnknown(
@@ -236,11 +244,10 @@ class ScheduleRun(KerasCallback, SessionHook):
             if deed.steps == steps:
                 again.append(deed)
         self.frozen.become(own, session)
+        self._ends = self._ends[: bisect.bisect_right(self._ends, steps)]
+        self._account.go_back(steps, self._epochs_before + len(self._ends))
         for deed in reversed(again):  # the checkpoint may have been saved just before them
-            self._do_one(deed.due, deed.selection, steps, session)
-        self._account.steps = steps
-        kept = bisect.bisect_right(self._ends, steps)
-        self._account.epochs, self._ends = self._epochs_before + kept, self._ends[:kept]
+            self._do_one(deed.due, Selection(deed.added or deed.removed, deed.pins), steps, session)
 
 
 def _plus(of: Mapping[str, ElementSet], more: Mapping[str, ElementSet]) -> Dict[str, ElementSet]:

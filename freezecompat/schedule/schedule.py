@@ -151,7 +151,7 @@ class Schedule:
         return "Schedule()" + "".join(map(repr, self.entries))
 
     def on(
-        self, frozen: Any, *, done: Optional[Dict[str, Any]] = None, from_here: bool = False, session: Any = None
+        self, frozen: Any, done: Optional[Dict[str, Any]] = None, *, from_here: bool = False, session: Any = None
     ) -> ScheduleRun:
         """Make the object that acts on a Frozen: a Keras callback, a SessionRunHook, and a call per step in a loop.
 

@@ -179,8 +179,10 @@ def test_by_epochs_in_two_fits(freeze):
     assert freeze.frozen["a"] == [0] and "b" in freeze.frozen
     epoch(freeze, run, 0)
     assert freeze.frozen == {"a": [0, 1]} and run.done["epochs"] == 3 and run.done["steps"] == 6
-    run.on_epoch_begin(5)  # initial_epoch=
-    assert run.done["epochs"] == 5
+    for options, epochs in (({}, 5), ({"from_here": True}, 0)):
+        run = schedule.on(Freeze(), **options)
+        run.on_epoch_begin(5)  # initial_epoch=, in a process that has seen no epoch
+        assert run.done["epochs"] == epochs
 
 
 def test_growing(freeze):
@@ -404,6 +406,18 @@ def test_a_condition_that_was_met_at_the_step_of_the_checkpoint():
     freeze.steps = 2
     run.on_epoch_begin(0)
     assert freeze.frozen == {"a": [0]} and run.done["times"] == [1, 0]
+
+
+def test_what_changes_nothing_is_not_kept():
+    """A schedule that acts at every step needs no memory for it, and still knows what it has done when it goes back."""
+    freeze = Freeze(steps=0)
+    schedule = Schedule().freeze({"a": (0,)}, every_steps=1).freeze({"a": where("w < -9")}, every_steps=2)
+    run = schedule.on(freeze)
+    loop(freeze, run, 50)
+    assert len(run._deeds) == 1
+    freeze.steps = 20
+    run.on_epoch_begin(0)
+    assert run.done["times"] == [20, 10] and freeze.frozen == {"a": [0]}
 
 
 def test_further_back_than_the_restart_is_refused():
