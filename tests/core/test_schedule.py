@@ -12,6 +12,7 @@ from freezecompat import Schedule
 from freezecompat.elements import largest, pin, random, smallest, where
 from freezecompat.exceptions import FreezeCompatError, SpecTypeError, SpecValueError
 
+HERE = os.path.dirname(os.path.abspath(__file__))
 EVERYTHING = (
     Schedule()
     .freeze({"hidden/kernel": [(1, 2), (3, 1)], "*/bias": "all"}, step=0)
@@ -35,10 +36,12 @@ TEXT = """{
 
 
 def test_the_four_of_the_issue_are_a_line_each():
-    """As README has them."""
+    """As README has them: each is a schedule."""
+    with open(os.path.join(HERE, os.pardir, os.pardir, "README.md"), encoding="utf-8") as file:
+        lines = [line[len("schedule = ") :] for line in file if line.startswith("schedule = fc.Schedule()")]
+    schedules = [eval(line, {"fc": fc, "smallest": smallest, "where": where}) for line in lines]
+    assert len(schedules) == 5 and all(isinstance(schedule, Schedule) for schedule in schedules)
     assert repr(Schedule().thaw({"block2": "all"}, step=1000)) == "Schedule().thaw({'block2': 'all'}, step=1000)"
-    Schedule().freeze({"*": where("abs(w) < 1e-3")}, every_steps=500)
-    Schedule().freeze({"*": smallest(0.1)}, every_epochs=1, growing=True)
     assert Schedule().thaw_in_turn(["out", "block2", "block1"], every_epochs=3) == (
         Schedule().thaw({"out": "all"}, epoch=3).thaw({"block2": "all"}, epoch=6).thaw({"block1": "all"}, epoch=9)
     )
