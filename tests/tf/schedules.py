@@ -175,6 +175,8 @@ def loops():
         return found
     found["tf1-eager"] = runtimes.program(programs.Tape, rmsprop)
     for package, keras, family, module in keras_optimizer_modules():
+        if package == "tf_keras":
+            continue
         make = runtimes.keras_optimizers(module)["adam"]
         found["{}-{}function".format(package, family)] = runtimes.program(programs.KerasFunction, make, keras=keras)
     return found
