@@ -45,24 +45,39 @@ def first_masks():
     return {name: MASKS.get(name, np.zeros(VALUES[name].shape, bool)).copy() for name in VALUES}
 
 
-def assert_as_the_oracle(seen, oracle):
-    """`seen` are the values after each step: every byte that of the oracle, in which the masks above are constants."""
-    masks = first_masks()
-    oracle.set_frozen(masks)
-    before = oracle.values()
-    for step, now in enumerate(seen, 1):
-        oracle.train((step - 1) % EPOCH)
-        wanted = oracle.values()
-        for name, mask in masks.items():
-            assert now[name].tobytes() == wanted[name].tobytes(), "{} is not the oracle's after step {}".format(
-                name, step
-            )
-            assert now[name][mask].tobytes() == before[name][mask].tobytes(), "{} moved at step {}".format(name, step)
+class BesideTheOracle:
+    """Compares the values seen after each step with the oracle, in which what the schedule freezes are constants."""
+
+    def __init__(self, seen, oracle):
+        self.seen, self.oracle, self.step = seen, oracle, 0
+        self.masks = first_masks()
+        oracle.set_frozen(self.masks)
+        self.before = oracle.values()
+
+    def after_step(self):
+        """To be called after each step of the oracle: every byte is the same."""
+        now, wanted, self.step = self.seen[self.step], self.oracle.values(), self.step + 1
+        for name, mask in self.masks.items():
+            where = "{} at step {}".format(name, self.step)
+            assert now[name].tobytes() == wanted[name].tobytes(), where + " is not the oracle's"
+            assert now[name][mask].tobytes() == self.before[name][mask].tobytes(), "a frozen element moved: " + where
             if name != "table":
-                assert (now[name] != before[name])[~mask].all(), "{} stands still at step {}".format(name, step)
-        masks, before = expected(masks, step, wanted), now
-        oracle.set_frozen(masks)
-    return masks
+                assert (now[name] != self.before[name])[~mask].all(), "a free element stands still: " + where
+        self.masks, self.before = expected(self.masks, self.step, wanted), now
+        self.oracle.set_frozen(self.masks)
+
+    def loop(self):
+        """Step by step; the masks at the end."""
+        for step in range(len(self.seen)):
+            self.oracle.train(step % EPOCH)
+            self.after_step()
+        return self.masks
+
+    def fit(self):
+        """By model.fit, whose graph of a step may be compiled to other roundings; the masks at the end."""
+        fit_with(self.oracle, len(self.seen) // EPOCH, [after_each_batch(self.oracle.keras, self.after_step)])
+        assert self.step == len(self.seen)
+        return self.masks
 
 
 def assert_frozen(frozen, masks):
@@ -76,30 +91,14 @@ def data():
     return tuple(np.concatenate(parts) for parts in zip(*BATCHES[:EPOCH]))
 
 
-class See:
-    """A callback, and a hook, that keeps the values after each step; it stands after the schedule."""
+def after_each_batch(keras, call):
+    """A callback that calls a function."""
 
-    def __init__(self, program):
-        self.program = program
-        self.seen = []
+    class AfterEachBatch(keras.callbacks.Callback):
+        def on_train_batch_end(self, batch, logs=None):
+            call()
 
-    def callback(self, keras):
-        see = self
-
-        class SeeEachStep(keras.callbacks.Callback):
-            def on_train_batch_end(self, batch, logs=None):
-                see.seen.append(see.program.values())
-
-        return SeeEachStep()
-
-    def hook(self):
-        see = self
-
-        class SeeEachStep(v1.train.SessionRunHook):
-            def after_run(self, context, values):
-                see.seen.append(see.program.weights.values(context.session.run))
-
-        return SeeEachStep()
+    return AfterEachBatch()
 
 
 def state(program):
@@ -149,10 +148,15 @@ def loop(program, run, steps):
 
 def fit(program, run, epochs, **options):
     """Train by model.fit, five batches an epoch; the values after each."""
-    see = See(program)
+    seen = []
+    see = after_each_batch(program.keras, lambda: seen.append(program.values()))
+    fit_with(program, epochs, [run, see], **options)
+    return seen
+
+
+def fit_with(program, epochs, callbacks, **options):
     options.update(batch_size=7, epochs=epochs, shuffle=False, verbose=0)
-    program.model.fit(*data(), callbacks=[run, see.callback(program.keras)], **options)
-    return see.seen
+    program.model.fit(*data(), callbacks=callbacks, **options)
 
 
 def rmsprop():
@@ -187,5 +191,5 @@ def fits():
     found = {}
     for package, keras, family, module in keras_optimizer_modules():
         make = runtimes.keras_optimizers(module)["adam"]
-        found["{}-{}fit".format(package, family)] = runtimes.program(programs.KerasFit, make, keras=keras)
+        found["{}-{}fit".format(package, family)] = runtimes.program(programs.KerasModel, make, keras=keras)
     return found

@@ -16,7 +16,7 @@ def test_in_a_loop(name):
     program, frozen = started(make)
     run = BY_STEPS.on(frozen, session=program.session)
     seen = loop(program, run, range(STEPS))
-    schedules.assert_frozen(frozen, schedules.assert_as_the_oracle(seen, make(oracle=True)))
+    schedules.assert_frozen(frozen, schedules.BesideTheOracle(seen, make(oracle=True)).loop())
     assert run.done["steps"] == STEPS and run.done["times"] == [2, 1, 1, 1, 2]
 
 
@@ -27,7 +27,7 @@ def test_as_a_callback(name, graph_as_written):
     program, frozen = started(make)
     run = BY_EPOCHS.on(frozen)
     seen = fit(program, run, 1) + fit(program, run, 1)
-    schedules.assert_frozen(frozen, schedules.assert_as_the_oracle(seen, make(oracle=True)))
+    schedules.assert_frozen(frozen, schedules.BesideTheOracle(seen, make(oracle=True)).fit())
     assert (run.done["steps"], run.done["epochs"], run.done["times"]) == (STEPS, 2, [2, 1, 1, 1, 2])
     program.model.evaluate(*schedules.data(), verbose=0, callbacks=[run])
     program.model.predict(schedules.data()[0], verbose=0, callbacks=[run])
