@@ -470,8 +470,8 @@ class Frozen(ActedOn):
     def save(self, path: Any, session: Any = None) -> None:
         """Write what is frozen, and the values that it holds, to one file, for `freezecompat.restore`.
 
-        It holds masks, held values, addresses, shapes and dtypes, and the spec as it was given; free elements are not in
-        it. docs/files.md describes it. It is written as a whole or not at all.
+        It holds masks, held values, addresses, shapes and dtypes, the spec as it was given, and what a schedule has done;
+        free elements are not in it. docs/files.md describes it. It is written as a whole or not at all.
 
         Args:
             path: the file, an .npz archive, replaced if it is there.
