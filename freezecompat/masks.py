@@ -75,11 +75,17 @@ def build(
         >>> build({"bias": "all"}, rows).sets
         {'bias': ElementSet(3 of 3, shape (3,))}
     """
-    sets, pins = _selected(spec, weights, read)
+    sets, pins = _selected(spec, weights, read, may_be_empty)
     return Selection({address: chosen.compact() for address, chosen in sets.items()}, pins)
 
 
-def _selected(spec: Any, weights: Sequence[Weight], read: Optional[Callable[[str], np.ndarray]] = None) -> Selection:
+def _selected(
+    spec: Any,
+    weights: Sequence[Weight],
+    read: Optional[Callable[[str], np.ndarray]] = None,
+    may_be_empty: bool = False,
+) -> Selection:
+    """The selection, each set in the form that it was made in."""
     spec = FreezeSpec(spec)
     chosen, pins = _of_spec(spec, _Values(weights, read, may_be_empty))
     sets = {row.address: chosen[row.address] for row in weights if chosen.get(row.address)}

@@ -1,6 +1,6 @@
 """The adapter for `tf.train` optimizers: real TF 1.x and tf.compat.v1, eager mode and graphs."""
 
-from typing import Any, Callable, Dict, List, Optional
+from typing import Any, Callable, Dict, Optional
 
 from .. import _compat
 from .base import Adapter, Holding
