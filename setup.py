@@ -25,7 +25,8 @@ TENSORFLOW = ["tensorflow"]
 CPU = ['tensorflow-cpu; sys_platform != "darwin"', 'tensorflow; sys_platform == "darwin"']
 CLI = ["rich", "PyYAML"]
 PLOT = ["matplotlib"]
-TEST = ["pytest", "pytest-xdist", "hypothesis", "jsonschema", "PyYAML"]
+FILES = ["h5py"]
+TEST = ["pytest", "pytest-xdist", "hypothesis", "jsonschema", "PyYAML"] + FILES + PLOT
 
 setup(
     name="freezecompat",
@@ -44,8 +45,9 @@ setup(
         "cpu": CPU,
         "cli": CLI,
         "plot": PLOT,
+        "files": FILES,
         "test": TEST,
-        "all": TENSORFLOW + CLI + PLOT,
+        "all": TENSORFLOW + CLI + PLOT + FILES,
     },
     entry_points={"console_scripts": ["freezecompat = freezecompat.cli:main"]},
     classifiers=[

@@ -28,6 +28,7 @@ from .exceptions import (
     NoReferenceYet,
     NotAnOptimizer,
     NotAttached,
+    PastUnknown,
     Released,
     SpecTypeError,
     SpecValueError,
@@ -40,6 +41,7 @@ from .frozen import Frozen
 from .masks import build_masks
 from .report import Report
 from .resolve import Weight
+from .schedule import Schedule
 from .spec import FreezeSpec
 
 __all__ = [
@@ -57,8 +59,10 @@ __all__ = [
     "NoReferenceYet",
     "NotAnOptimizer",
     "NotAttached",
+    "PastUnknown",
     "Released",
     "Report",
+    "Schedule",
     "SpecTypeError",
     "SpecValueError",
     "StaleSession",

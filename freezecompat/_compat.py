@@ -78,8 +78,12 @@ def dtype_name(variable: Any) -> str:
 
 
 def select(condition: Any, yes: Any, no: Any) -> Any:
-    """numpy's `where` for three tensors of one shape."""
-    raw_ops = getattr(tensorflow(), "raw_ops", None)
+    """numpy's `where` for three tensors of one shape: a new tensor, never one of those that it is given."""
+    tf = tensorflow()
+    if condition.shape.ndims == 0:
+        # Select hands on one of its inputs itself here: a snapshot would be the very buffer of a reference variable.
+        return tf.reshape(select(*[tf.reshape(tensor, [1]) for tensor in (condition, yes, no)]), [])
+    raw_ops = getattr(tf, "raw_ops", None)
     if raw_ops is None or not hasattr(raw_ops, "Select"):
         return v1().where(condition, yes, no)  # TF 1.13 only: TF 1.15 warns of a deprecation here
     return raw_ops.Select(condition=condition, x=yes, y=no)
@@ -372,12 +376,8 @@ def optimizer_kind(obj: Any) -> Optional[str]:
 
 
 def wrapped_optimizer(optimizer: Any) -> Any:
-    """The optimizer that a wrapper such as LossScaleOptimizer holds, or None."""
-    for name in ("inner_optimizer", "_optimizer"):
-        inner = vars(optimizer).get(name)
-        if inner is not None and optimizer_kind(inner):
-            return inner
-    return None
+    """The optimizer that a wrapper such as LossScaleOptimizer holds, under whatever name, or None."""
+    return next((value for value in vars(optimizer).values() if optimizer_kind(value)), None)
 
 
 def optimizers_within(optimizer: Any) -> List[Any]:
@@ -431,7 +431,8 @@ def slot_variables(optimizer: Any, variable: Any) -> Iterator[Tuple[str, Any]]:
     """(name, slot) of what an optimizer itself remembers for a variable, in a fixed order."""
     if hasattr(optimizer, "get_slot_names"):  # tf.train and OptimizerV2
         # OptimizerV2's LossScaleOptimizer has no slots, but hands out those of the optimizer inside it.
-        for name in sorted(optimizer.get_slot_names() if "_slots" in vars(optimizer) else ()):
+        own = vars(optimizer).keys() & {"_slots", "_per_graph_state"}  # the latter: contrib.optimizer_v2 (TF 1.15)
+        for name in sorted(optimizer.get_slot_names() if own else ()):
             slot = _existing_slot(optimizer, variable, name)
             if slot is not None:
                 yield name, slot
@@ -460,7 +461,12 @@ def fresh_optimizer(optimizer: Any, variable: Any) -> Any:
     """An optimizer as it is before its first step, with the slots of this one eager variable."""
     kind = optimizer_kind(optimizer)
     probe = unbuilt_optimizer(optimizer)
-    if kind in ("v1", "legacy"):
+    if hasattr(probe, "_per_graph_state"):  # contrib.optimizer_v2 (can go with TF 1.15)
+        strategy = tensorflow().distribute.get_strategy()
+        devices = strategy.extended.non_slot_devices([variable])
+        state = probe._get_or_create_state([variable])._copy_with_dynamic_hyper(probe._hyper, strategy, devices)
+        probe._create_vars([variable], state)
+    elif kind in ("v1", "legacy"):
         probe._create_slots([variable])
     else:
         probe.build([_as_built(optimizer, variable)])
@@ -480,7 +486,13 @@ def unbuilt_optimizer(optimizer: Any) -> Any:
     twin = object.__new__(type(optimizer))  # copy.copy() of a Keras 3 optimizer saves and loads it
     vars(twin).update(vars(optimizer))
     if optimizer_kind(optimizer) == "v1":
-        for name in ("_slots", "_non_slot_dict", "_deferred_slot_restorations", "_deferred_dependencies"):
+        for name in (
+            "_slots",
+            "_per_graph_state",
+            "_non_slot_dict",
+            "_deferred_slot_restorations",
+            "_deferred_dependencies",
+        ):
             if name in vars(twin):
                 vars(twin)[name] = type(vars(optimizer)[name])()
         return twin

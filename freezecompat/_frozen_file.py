@@ -1,7 +1,8 @@
 """The file of `Frozen.save`: what is frozen, at which bytes, and of which weights; an .npz archive, read without TensorFlow.
 
     header     UTF-8 JSON as uint8: {"freezecompat_frozen": 1, "version": of the package, "spec": text of the spec as it was
-               given or null, "weights": [{"address", "shape", "dtype", "frozen": number of elements}, ...]}
+               given or null, "weights": [{"address", "shape", "dtype", "frozen": number of elements}, ...]}; where a
+               schedule was at work "schedule_done": its run.done
     mask_k     numpy.packbits of the mask of weight k, C order
     held_k     uint8 (frozen, bytes of the dtype): the held values of weight k in C order, little-endian
 """
@@ -21,6 +22,7 @@ from .resolve import Weight
 
 _VERSION = 1
 _HEADER = ("freezecompat_frozen", "version", "spec", "weights")
+_OPTIONAL = ("schedule_done",)
 _ROW = ("address", "shape", "dtype", "frozen")
 
 
@@ -48,10 +50,11 @@ class SavedWeight(NamedTuple):
 
 
 class SavedFreeze(NamedTuple):
-    """What a file holds: the spec as it was given, if it can be written, and the frozen weights."""
+    """What a file holds: the spec as it was given, if it can be written, the frozen weights, what a schedule has done."""
 
     spec: Optional[str]
     weights: Tuple[SavedWeight, ...]
+    schedule_done: Optional[Dict[str, Any]] = None
 
 
 def saved_weight(row: Weight, elements: ElementSet, values: np.ndarray) -> SavedWeight:
@@ -72,6 +75,8 @@ def write(path: Any, saved: SavedFreeze, version: str) -> None:
     """Write a file, in the place of one that is there already."""
     rows = [[w.address, list(w.shape), w.dtype, w.elements.count] for w in saved.weights]
     header = dict(zip(_HEADER, (_VERSION, version, saved.spec, [dict(zip(_ROW, row)) for row in rows])))
+    if saved.schedule_done is not None:
+        header["schedule_done"] = saved.schedule_done
     arrays = {"header": np.frombuffer(json.dumps(header).encode("utf-8"), np.uint8)}
     for k, weight in enumerate(saved.weights):
         arrays["mask_{}".format(k)] = np.packbits(weight.elements.dense().reshape(-1))
@@ -143,7 +148,7 @@ def differing(saved: SavedFreeze, read_values: Callable[[str], np.ndarray]) -> D
 
 def _read(arrays: Any) -> SavedFreeze:
     header = read_json(arrays["header"].tobytes().decode("utf-8"))
-    check_keys(header, _HEADER, "its header")
+    check_keys(header, _HEADER, "its header", _OPTIONAL)
     if header["freezecompat_frozen"] != _VERSION:
         raise SpecValueError("it has version {}".format(show(header["freezecompat_frozen"])))
     weights = []
@@ -158,4 +163,4 @@ def _read(arrays: Any) -> SavedFreeze:
         if held.dtype != np.uint8 or held.ndim != 2 or not elements.count == len(held) == row["frozen"]:
             raise SpecValueError("the held values of {} do not fit its mask".format(show(row["address"])))
         weights.append(SavedWeight(row["address"], shape, row["dtype"], elements, held))
-    return SavedFreeze(header["spec"], tuple(weights))
+    return SavedFreeze(header["spec"], tuple(weights), header.get("schedule_done"))

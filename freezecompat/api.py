@@ -56,6 +56,10 @@ def restore(
 ) -> Frozen:
     """Freeze again what `frozen.save(path)` saved, after a model was built and loaded anew.
 
+    The slots of the optimizer are left as they are: those of a checkpoint are the right ones. In a TF1 graph this may stand
+    before `minimize`, without a session, for one that will be restored from a checkpoint (MonitoredTrainingSession): then
+    the values can't be compared. A schedule goes on where it was: `schedule.on(frozen)`.
+
     Args:
         target: as for `freeze`, with the weights that were frozen: the same addresses, shapes and dtypes.
         path: the file.
@@ -83,8 +87,10 @@ def restore(
     if lines:
         raise DoesNotFit("{} was saved of other weights:\n  {}".format(path, "\n  ".join(lines)))
     session = found.session(session)
-    present = {weight.address: found.read(weight.address, session) for weight in saved.weights}
-    apart = _frozen_file.differing(saved, present.__getitem__)
+    present, apart = {}, {}
+    if session is not None or not found.waits_for_session:
+        present = {weight.address: found.read(weight.address, session) for weight in saved.weights}
+        apart = _frozen_file.differing(saved, present.__getitem__)
     if apart and not accept_differing:
         raise DoesNotFit(
             "{} holds other values than the target; load the weights first, or put the saved ones back with "
@@ -96,7 +102,10 @@ def restore(
         if weight.address in apart:
             chosen = elements.pin(chosen, weight.values(present[weight.address].dtype))
         pairs.append((weight.address, chosen))
-    return Frozen(found, FreezeSpec(pairs) if pairs else FreezeSpec.empty(), optimizers, session)
+    spec = FreezeSpec(pairs) if pairs else FreezeSpec.empty()
+    frozen = Frozen(found, spec, optimizers, session, slots_are_right=True)
+    frozen.schedule_done = lambda: saved.schedule_done
+    return frozen
 
 
 def list_weights(target: Any) -> List[Weight]:

@@ -20,6 +20,8 @@ from .parity.show import print_result
 TESTED: Tuple[Tuple[str, str], ...] = (("3.7", "1.15.5"), ("3.11", "2.15.1"), ("3.13", "2.21.0"))
 SMOKE_TESTED: Tuple[Tuple[str, str], ...] = (("3.7", "1.13.2"), ("3.7", "2.0.4"), ("3.8", "2.4.4"), ("3.9", "2.8.4"))
 
+_MODEL = "a file of weights: .npz, .npy, .h5, .keras, a checkpoint, or the folder of a SavedModel"
+
 
 def main(arguments: Optional[Sequence[str]] = None) -> int:
     """Run a command.
@@ -88,11 +90,12 @@ def _parser() -> argparse.ArgumentParser:
 def _add_file_commands(commands: Any) -> None:
     """The commands that look into files of weights."""
     rows = commands.add_parser("list", help="print the weights in a file: address, shape, dtype")
-    rows.add_argument("model", metavar="MODEL", help="an .npz or .npy file")
+    rows.add_argument("model", metavar="MODEL", help=_MODEL)
     rows.set_defaults(run=show_files.print_weights)
     masks = commands.add_parser("masks", help="print how many elements of each weight in a file a spec freezes")
-    masks.add_argument("model", metavar="MODEL", help="an .npz or .npy file")
+    masks.add_argument("model", metavar="MODEL", help=_MODEL)
     masks.add_argument("--spec", required=True, metavar="SPEC", help="a spec file")
+    masks.add_argument("--plot", metavar="FILE", help="draw heat maps of them into a .png, .svg or .pdf file")
     masks.set_defaults(run=show_files.print_masks)
     verify = commands.add_parser(
         "verify",
@@ -100,8 +103,8 @@ def _add_file_commands(commands: Any) -> None:
         description="Compare the elements that a spec freezes in two files, byte by byte; elements that depend on "
         "values are those of BEFORE. Exit code 0: none moved; 1: some moved; 2: usage error.",
     )
-    verify.add_argument("before", metavar="BEFORE", help="an .npz or .npy file")
-    verify.add_argument("after", metavar="AFTER", help="the same, after a training")
+    verify.add_argument("before", metavar="BEFORE", help=_MODEL)
+    verify.add_argument("after", metavar="AFTER", help="the same, or one of another format, after a training")
     verify.add_argument("--spec", required=True, metavar="SPEC", help="a spec file")
     verify.add_argument("--names", metavar="FILE", help="JSON: {address in AFTER: address in BEFORE}")
     verify.add_argument("--json", metavar="FILE", help="write the result there")

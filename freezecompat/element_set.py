@@ -1,21 +1,23 @@
 """The elements of one weight that a spec selects: one immutable type, whatever form the set has inside."""
 
-from typing import Any, Iterable, Sequence, Tuple
+from typing import Any, Iterable, Iterator, Optional, Sequence, Tuple, Union
 
 import numpy as np
 
 from .exceptions import ArgumentError, ElementIndexError
 
 Shape = Tuple[int, ...]
+Axis = Union[range, np.ndarray]  # indices of one axis, ascending: a range with a positive step, or int64
 
 _INDEX_BYTES = np.dtype(np.int64).itemsize
+_BLOCK = 2**16
 
 
 class ElementSet:
     """An immutable set of elements of a weight of one shape.
 
-    Inside it holds sorted flat indices or a dense bool array, whichever takes fewer bytes. Which one depends on the
-    shape and the number of elements alone, so equal sets have equal forms; nobody outside needs to know.
+    Inside it holds sorted flat indices, a dense bool array, or the indices along each axis, as it was made; `compact` gives
+    the form with the fewest bytes. Nobody outside needs to know.
 
     Example:
         >>> a = ElementSet.from_flat((4, 3), [5, 10])
@@ -29,26 +31,32 @@ class ElementSet:
         True
     """
 
-    __slots__ = ("_shape", "_size", "_count", "_indices", "_dense")
+    __slots__ = ("_shape", "_size", "_count", "_indices", "_dense", "_axes")
     __hash__ = None  # type: ignore[assignment]
 
-    def __init__(self, shape: Shape, indices: Any = None, dense: Any = None) -> None:
-        """Hold one of two arrays that are the set's own from now on; the classmethods are the way to make a set.
+    def __init__(
+        self, shape: Shape, indices: Any = None, dense: Any = None, axes: Optional[Tuple[Axis, ...]] = None
+    ) -> None:
+        """Hold one of three forms that is the set's own from now on; the classmethods are the way to make a set.
 
         Args:
             shape: shape of the weight.
             indices: int64 array (count,), sorted, unique and in range.
             dense: bool array of `shape`, True = in the set.
+            axes: for each axis its indices; the set has all their combinations.
         """
         self._shape = tuple(shape)
         self._size = _size(self._shape)
-        self._count = int(np.count_nonzero(dense)) if indices is None else len(indices)
-        self._indices: Any = None
-        self._dense: Any = None
-        if self._count * _INDEX_BYTES < self._size:
-            self._indices = np.flatnonzero(dense).astype(np.int64) if indices is None else indices
+        self._indices, self._dense, self._axes = indices, dense, axes
+        if axes is not None:
+            self._count = _size(tuple(map(len, axes)))
         else:
-            self._dense = _scatter(self._shape, indices) if dense is None else dense
+            self._count = int(np.count_nonzero(dense)) if indices is None else len(indices)
+
+    @property
+    def _is_small(self) -> bool:
+        """True where flat indices take fewer bytes than a mask."""
+        return self._count * _INDEX_BYTES < self._size
 
     @classmethod
     def empty(cls, shape: Sequence[int]) -> "ElementSet":
@@ -80,7 +88,7 @@ class ElementSet:
             >>> ElementSet.full(())
             ElementSet(1 of 1, shape ())
         """
-        return cls(tuple(shape), dense=np.ones(tuple(shape), bool))
+        return cls(tuple(shape), axes=tuple(map(range, shape)))
 
     @classmethod
     def from_flat(cls, shape: Sequence[int], indices: Iterable[int]) -> "ElementSet":
@@ -135,22 +143,40 @@ class ElementSet:
             axes: for each axis its indices, in range and not negative, in any order.
 
         Returns:
-            The set; a dense temporary is made only where the set itself is dense.
+            The set.
 
         Example:
             >>> ElementSet.from_axes((4, 3), [range(1, 3), [0, 2]]).positions().tolist()
             [[1, 0], [1, 2], [2, 0], [2, 2]]
         """
-        shape = tuple(shape)
-        columns = [_column(axis) for axis in axes]
-        if _size(tuple(len(column) for column in columns)) * _INDEX_BYTES >= _size(shape):
-            dense = np.zeros(shape, bool)
-            dense[np.ix_(*columns)] = True
-            return cls(shape, dense=dense)
-        flat = np.zeros(1, np.int64)
-        for length, column in zip(shape, columns):
-            flat = (flat[:, None] * length + column).reshape(-1)
-        return cls(shape, indices=flat)
+        return cls(tuple(shape), axes=tuple(map(_ascending, axes)))
+
+    @classmethod
+    def union(cls, shape: Sequence[int], sets: Iterable["ElementSet"]) -> "ElementSet":
+        """Unite any number of sets, which are taken one at a time.
+
+        Args:
+            shape: shape of the weight.
+            sets: sets of that shape; from a generator, no more than one mask beside the result is in memory.
+
+        Returns:
+            The set of what is in any of them.
+
+        Example:
+            >>> ElementSet.union((9,), (ElementSet.from_flat((9,), [k]) for k in (5, 2))).flat().tolist()
+            [2, 5]
+        """
+        united, mask = cls.empty(shape), None
+        for one in sets:
+            if mask is not None:
+                one._add_to(mask)
+            elif one._has_few and united._has_few:
+                united = united | one
+            else:
+                mask = one.new_dense()
+                united._add_to(mask)
+            del one  # not in memory while the next one is made
+        return united if mask is None else cls(united._shape, dense=mask)
 
     @property
     def shape(self) -> Shape:
@@ -177,8 +203,30 @@ class ElementSet:
             >>> ElementSet.from_dense(np.array([[True, False], [True, True]])).flat().tolist()
             [0, 2, 3]
         """
-        flat = self._indices if self._indices is not None else np.flatnonzero(self._dense).astype(np.int64)
+        if self._indices is not None:
+            return _read_only(self._indices)
+        if self._dense is not None:
+            return _read_only(np.flatnonzero(self._dense).astype(np.int64, copy=False))
+        flat = np.zeros(1, np.int64)
+        for length, axis in zip(self._shape, self._axes):
+            flat = (flat[:, None] * length + np.asarray(axis, np.int64)).reshape(-1)
         return _read_only(flat)
+
+    def flat_blocks(self) -> Iterator[np.ndarray]:
+        """Give the flat indices part by part, so that a large set takes no memory beside its own.
+
+        Yields:
+            Read-only int64 arrays; one after the other they are `flat()`.
+
+        Example:
+            >>> [block.tolist() for block in ElementSet.from_flat((4, 3), [5, 10]).flat_blocks()]
+            [[5, 10]]
+        """
+        few = self._is_small
+        held = self.flat() if few else self.dense().reshape(-1)
+        for start in range(0, len(held), _BLOCK):
+            block = held[start : start + _BLOCK]
+            yield block if few else _read_only(np.flatnonzero(block).astype(np.int64) + start)
 
     def dense(self) -> np.ndarray:
         """Return the set as a mask.
@@ -190,7 +238,39 @@ class ElementSet:
             >>> ElementSet.from_flat((2, 2), [3]).dense().tolist()
             [[False, False], [False, True]]
         """
-        return _read_only(self._dense if self._dense is not None else _scatter(self._shape, self._indices))
+        return _read_only(self._dense if self._dense is not None else self.new_dense())
+
+    def new_dense(self) -> np.ndarray:
+        """Return the set as a mask of the caller's own.
+
+        Returns:
+            Bool array of the weight's shape, True = in the set.
+
+        Example:
+            >>> mask = ElementSet.from_flat((3,), [2]).new_dense()
+            >>> mask[0] = True
+            >>> mask.tolist()
+            [True, False, True]
+        """
+        if self._dense is not None:
+            return np.array(self._dense)
+        mask = np.zeros(self._shape, bool)
+        self._add_to(mask)
+        return mask
+
+    def compact(self) -> "ElementSet":
+        """Return the set in the form that takes the fewest bytes, for keeping it.
+
+        Example:
+            >>> ElementSet.from_dense(np.arange(100) == 7).compact()
+            ElementSet(1 of 100, shape (100,))
+        """
+        least = min(self._count * _INDEX_BYTES, self._size)
+        if self._axes is not None and _bytes(self._axes) <= least:
+            return self
+        if self._is_small:
+            return self if self._indices is not None else ElementSet(self._shape, indices=self.flat())
+        return self if self._dense is not None else ElementSet(self._shape, dense=self.new_dense())
 
     def contains(self, flat: np.ndarray) -> np.ndarray:
         """Say which of some elements are in the set.
@@ -205,7 +285,18 @@ class ElementSet:
             >>> ElementSet.from_flat((4, 3), [5, 10]).contains(np.array([4, 5])).tolist()
             [False, True]
         """
-        return np.isin(flat, self._indices) if self._dense is None else self._dense.reshape(-1)[flat]
+        if self._dense is not None:
+            return self._dense.reshape(-1)[flat]
+        if not self:
+            return np.zeros(len(flat), bool)
+        if self._indices is not None:
+            return self._indices[np.searchsorted(self._indices[:-1], flat)] == flat
+        found = np.ones(len(flat), bool)
+        for length, axis in zip(reversed(self._shape), reversed(self._axes)):
+            if len(axis) < length:
+                found &= _along(axis, length)[flat % length]
+            flat = flat // length
+        return found
 
     def positions(self) -> np.ndarray:
         """Return the full index of each element.
@@ -233,9 +324,9 @@ class ElementSet:
             return NotImplemented
         if self._shape != other._shape or self.count != other.count:
             return False
-        if self._indices is not None:
-            return bool(np.array_equal(self._indices, other._indices))
-        return bool(np.array_equal(self._dense, other._dense))
+        if self._is_small:
+            return bool(np.array_equal(self.flat(), other.flat()))
+        return bool(np.array_equal(self.dense(), other.dense()))
 
     def __or__(self, other: Any) -> Any:
         return self._combine(other, np.union1d, np.logical_or)
@@ -250,7 +341,10 @@ class ElementSet:
         return self._combine(other, np.setxor1d, np.logical_xor)
 
     def __invert__(self) -> "ElementSet":
-        return ElementSet(self._shape, dense=~self.dense())
+        mask = ~self._dense if self._dense is not None else np.ones(self._shape, bool)
+        if self._dense is None:
+            self._add_to(mask, False)
+        return ElementSet(self._shape, dense=mask).compact()
 
     def __repr__(self) -> str:
         return "ElementSet({} of {}, shape {})".format(self.count, self._size, self._shape)
@@ -263,9 +357,25 @@ class ElementSet:
             raise ArgumentError(
                 "sets of weights of shape {} and {} can't be combined".format(self._shape, other._shape)
             )
-        if self._indices is not None and other._indices is not None:
-            return ElementSet(self._shape, indices=of_indices(self._indices, other._indices))
-        return ElementSet(self._shape, dense=of_masks(self.dense(), other.dense()))
+        if self._has_few and other._has_few:
+            return ElementSet(self._shape, indices=of_indices(self.flat(), other.flat()))
+        return ElementSet(self._shape, dense=of_masks(self.dense(), other.dense())).compact()
+
+    @property
+    def _has_few(self) -> bool:
+        """True where flat indices are at hand and take fewer bytes than a mask."""
+        return self._dense is None and self._is_small
+
+    def _add_to(self, mask: np.ndarray, value: bool = True) -> None:
+        """Set the elements in a mask."""
+        if self._dense is not None:
+            np.copyto(mask, value, where=self._dense)
+        elif self._indices is not None:
+            mask.reshape(-1)[self._indices] = value
+        elif all(isinstance(axis, range) for axis in self._axes):
+            mask[tuple(slice(axis.start, axis.stop, axis.step) for axis in self._axes)] = value
+        else:
+            mask[np.ix_(*[np.asarray(axis, np.int64) for axis in self._axes])] = value
 
 
 def _size(shape: Shape) -> int:
@@ -275,18 +385,22 @@ def _size(shape: Shape) -> int:
     return size
 
 
-def _column(axis: Sequence[int]) -> np.ndarray:
-    """Return the indices of one axis, sorted and unique."""
+def _bytes(axes: Sequence[Axis]) -> int:
+    return sum(0 if isinstance(axis, range) else len(axis) * _INDEX_BYTES for axis in axes)
+
+
+def _ascending(axis: Sequence[int]) -> Axis:
+    """The indices of one axis, sorted and unique; a range stays one."""
     if isinstance(axis, range):
-        ascending = axis if axis.step > 0 else axis[::-1]
-        return np.arange(ascending.start, ascending.stop, ascending.step, dtype=np.int64)
+        return axis if axis.step > 0 else axis[::-1]
     return np.unique(np.asarray(axis, dtype=np.int64))
 
 
-def _scatter(shape: Shape, indices: np.ndarray) -> np.ndarray:
-    dense = np.zeros(shape, bool)
-    dense.reshape(-1)[indices] = True
-    return dense
+def _along(axis: Axis, length: int) -> np.ndarray:
+    """Bool array (length,), True = in the axis."""
+    mask = np.zeros(length, bool)
+    mask[np.asarray(axis, np.int64)] = True
+    return mask
 
 
 def _read_only(array: np.ndarray) -> np.ndarray:

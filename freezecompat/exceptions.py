@@ -59,6 +59,10 @@ class StaleSession(FreezeCompatError, RuntimeError):
     """The session has not been told of the latest freeze or thaw."""
 
 
+class PastUnknown(FreezeCompatError, RuntimeError):
+    """A training goes on at a step of which a schedule can't know what was frozen there."""
+
+
 class GraphAlreadyBuilt(FreezeCompatError, RuntimeError):
     """The graph has an update of the weight that was built before the freeze, and can't be reached any more."""
 

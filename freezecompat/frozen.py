@@ -1,12 +1,13 @@
 """`Frozen`: the elements that one call of `freeze` holds, and everything that can be done with them."""
 
 import contextlib
+import functools
 import types
-from typing import Any, Dict, Iterable, Iterator, List, Mapping, Sequence
+from typing import Any, Dict, Iterable, Iterator, List, Mapping, Optional, Sequence
 
 import numpy as np
 
-from . import _compat
+from . import _compat, plots
 from ._frozen_file import SavedFreeze, saved_weight, write
 from ._version import __version__
 from .backends.attachments import Attachments, optimizers_in
@@ -14,6 +15,7 @@ from .backends.base import Holding
 from .backends.by_hand import hold_after
 from .backends.held import held_weight
 from .backends.references import References
+from .backends.slots import slots_kept
 from .backends.targets import Target
 from .backends.writes import writes
 from .element_set import ElementSet
@@ -33,10 +35,11 @@ from .exceptions import (
 )
 from .masks import Selection, build
 from .report import Report, ReportRow
+from .schedule.acted_on import ActedOn
 from .spec import FreezeSpec
 
 
-class Frozen:
+class Frozen(ActedOn):
     """Elements of a target's weights, held bit for bit while the rest trains. Made by `freezecompat.freeze`.
 
     Each Frozen owns a set of elements. An element is frozen, under every optimizer that some live Frozen is attached to,
@@ -45,7 +48,15 @@ class Frozen:
     `session`, wherever it is taken, matters for a TF1 graph only, and is the default session where none is given.
     """
 
-    def __init__(self, target: Target, spec: FreezeSpec, optimizers: Sequence[Any], session: Any = None) -> None:
+    def __init__(
+        self,
+        target: Target,
+        spec: FreezeSpec,
+        optimizers: Sequence[Any],
+        session: Any = None,
+        slots_are_right: bool = False,
+    ) -> None:
+        """Freeze; where the slots have come from a checkpoint of the same freeze, without touching them."""
         self._target = target
         self._given = spec
         self._own: Dict[str, ElementSet] = {}
@@ -60,7 +71,8 @@ class Frozen:
             for optimizer in optimizers:
                 self._attachments.attach(optimizer)
             self._attachments.start_following()
-            self._change(selected.sets, session, selected.pins)
+            with slots_kept(self._target.held.values()) if slots_are_right else contextlib.nullcontext():
+                self._change(selected.sets, session, selected.pins)
         except BaseException:
             self._let_go(None)
             raise
@@ -173,8 +185,11 @@ class Frozen:
             for held in self._target.held.values():
                 held.forget_first_mask()
 
-    def _select(self, spec: Any, session: Any) -> Selection:
-        return build(FreezeSpec(spec), self._target.rows, lambda address: self._target.read(address, session))
+    def _select(self, spec: Any, session: Any, may_be_empty: bool = False) -> Selection:
+        if isinstance(spec, Selection):
+            return spec
+        read = functools.partial(self._target.read, session=session)
+        return build(FreezeSpec(spec), self._target.rows, read, may_be_empty)
 
     def _owned(self, address: str) -> ElementSet:
         return self._own.get(address, ElementSet.empty(self._target.held[address].shape))
@@ -430,17 +445,15 @@ class Frozen:
         self._live()
         session = self._session(session)
         notes = []
-        if self._target.graph is None or session is not None:
-            moved = [one.weight for one in self._moved(session)]
-            unknown = self._references.missing(session, self._own)
-        else:
-            moved, unknown = [], dict(self._own)
+        if self._target.graph is not None and session is None:
             notes.append("no session: pass session= to see what has moved")
+        moves = self._moves(session)
         rows = []
         for row in self._target.rows:
             if row.trainable or row.address in self._own:
                 own = self._owned(row.address)
-                count = None if row.address in unknown else moved.count(row.address)
+                moved = moves[row.address]
+                count = None if moved is None else moved.count
                 rows.append(ReportRow(row.address, row.shape, row.dtype, own.size, own.count, count))
         for name, steps in self._attachments.uncounted_steps().items():
             notes.append(
@@ -452,11 +465,30 @@ class Frozen:
             notes.append("this session is stale: frozen.sync(session) tells it of the latest freeze or thaw")
         return Report(rows, self._attachments.names, notes)
 
+    def plot(self, path: Any = None, session: Any = None) -> Any:
+        """Draw a heat map of each weight with frozen elements, and of what has moved; changes nothing.
+
+        Args:
+            path: the .png, .svg or .pdf file to write, replaced if it is there; None: no file.
+            session: in a TF1 graph, the session whose values are looked at; without one the masks alone are drawn.
+
+        Returns:
+            A matplotlib Figure that pyplot does not know of.
+
+        Raises:
+            MissingDependency: matplotlib is not installed.
+            ArgumentError: the file can't be written, or its name tells no format.
+        """
+        self._live()
+        moves = self._moves(self._session(session))
+        panels = [plots.Panel(row.address, self._owned(row.address), moves[row.address]) for row in self._target.rows]
+        return plots.plot(panels, path)
+
     def save(self, path: Any, session: Any = None) -> None:
         """Write what is frozen, and the values that it holds, to one file, for `freezecompat.restore`.
 
-        It holds masks, held values, addresses, shapes and dtypes, and the spec as it was given; free elements are not in
-        it. docs/files.md describes it. It is written as a whole or not at all.
+        It holds masks, held values, addresses, shapes and dtypes, the spec as it was given, and what a schedule has done;
+        free elements are not in it. docs/files.md describes it. It is written as a whole or not at all.
 
         Args:
             path: the file, an .npz archive, replaced if it is there.
@@ -479,13 +511,22 @@ class Frozen:
             given: Any = self._given.to_json()
         except SpecTypeError:  # a function or a variable object; the masks say what they chose
             given = None
-        write(path, SavedFreeze(given, tuple(weights)), __version__)
+        write(path, SavedFreeze(given, tuple(weights), self.schedule_done()), __version__)
 
     def _frozen_addresses(self) -> List[str]:
         return [address for address, elements in self._own.items() if elements]
 
     def _moved(self, session: Any) -> List[Moved]:
         return self._references.moved(session, self._frozen_addresses())
+
+    def _moves(self, session: Any) -> Dict[str, Optional[ElementSet]]:
+        """The elements of each weight that have moved; None where there is no reference yet."""
+        apart = self._references.apart(session, self._frozen_addresses())
+        unknown = self._references.missing(session, self._own)
+        return {
+            row.address: None if row.address in unknown else apart.get(row.address, ElementSet.empty(row.shape))
+            for row in self._target.rows
+        }
 
     def _check_not_stale(self, session: Any) -> None:
         for address in self._own:

@@ -46,10 +46,15 @@ def build_masks(spec: Any, weights: Union[Mapping[str, Any], Iterable[Weight]]) 
         >>> masks["hidden/kernel"].tolist()
         [[False, True], [True, False]]
     """
-    return {address: np.array(chosen.dense()) for address, chosen in build(spec, as_weights(weights)).sets.items()}
+    return {address: chosen.new_dense() for address, chosen in _selected(spec, as_weights(weights)).sets.items()}
 
 
-def build(spec: Any, weights: Sequence[Weight], read: Optional[Callable[[str], np.ndarray]] = None) -> Selection:
+def build(
+    spec: Any,
+    weights: Sequence[Weight],
+    read: Optional[Callable[[str], np.ndarray]] = None,
+    may_be_empty: bool = False,
+) -> Selection:
     """Compute which elements a spec freezes, and the values that it sets.
 
     Args:
@@ -57,6 +62,7 @@ def build(spec: Any, weights: Sequence[Weight], read: Optional[Callable[[str], n
         weights: the target's rows, as `as_weights` gives them.
         read: function of an address that gives the weight's present values, for rows that have none; it is called for the
             weights whose values matter, once for each.
+        may_be_empty: whether an entry may select nothing.
 
     Returns:
         The selection.
@@ -69,10 +75,21 @@ def build(spec: Any, weights: Sequence[Weight], read: Optional[Callable[[str], n
         >>> build({"bias": "all"}, rows).sets
         {'bias': ElementSet(3 of 3, shape (3,))}
     """
+    sets, pins = _selected(spec, weights, read, may_be_empty)
+    return Selection({address: chosen.compact() for address, chosen in sets.items()}, pins)
+
+
+def _selected(
+    spec: Any,
+    weights: Sequence[Weight],
+    read: Optional[Callable[[str], np.ndarray]] = None,
+    may_be_empty: bool = False,
+) -> Selection:
+    """The selection, each set in the form that it was made in."""
     spec = FreezeSpec(spec)
-    chosen, pins = _of_spec(spec, _Values(weights, read))
+    chosen, pins = _of_spec(spec, _Values(weights, read, may_be_empty))
     sets = {row.address: chosen[row.address] for row in weights if chosen.get(row.address)}
-    if spec.operation is not None and not sets:
+    if spec.operation is not None and not sets and not may_be_empty:
         raise SpecValueError("the spec selects no element: {!r}".format(spec))
     return Selection(sets, pins)
 
@@ -119,8 +136,9 @@ def merge_pins(address: str, first: Optional[Pinned], second: Pinned) -> Pinned:
 class _Values:
     """The rows, with their values read where they are asked for."""
 
-    def __init__(self, rows: Sequence[Weight], read: Optional[Callable[[str], np.ndarray]]) -> None:
+    def __init__(self, rows: Sequence[Weight], read: Optional[Callable[[str], np.ndarray]], may_be_empty: bool) -> None:
         self.rows = rows
+        self.may_be_empty = may_be_empty
         self._read = read
         self._known: Dict[str, np.ndarray] = {}
 
@@ -188,7 +206,7 @@ def _select(rule: Rule, values: _Values) -> Dict[str, Chosen]:
             if row.address == rule.address:
                 raise
             raise type(error)("{}: {}".format(row.address, error)) from error.__cause__
-    if not any(one.elements for one in chosen.values()):
+    if not values.may_be_empty and not any(one.elements for one in chosen.values()):
         raise SpecValueError("{!r} selects no element of {}".format(rule.elements, listing(rows)))
     return chosen
 

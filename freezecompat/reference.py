@@ -67,14 +67,23 @@ class Reference:
         known = self._values.get(address, _NOTHING).indices
         return elements - ElementSet.from_flat(elements.shape, known)
 
-    def moved(self, weights: Mapping[str, np.ndarray]) -> List[Moved]:
-        """Every element whose bytes differ from its reference, by address, then in C order."""
-        found = []
+    def apart(self, weights: Mapping[str, np.ndarray]) -> Dict[str, ElementSet]:
+        """The elements whose bytes differ from their reference, of each weight that has one, by address."""
+        found = {}
         for address in sorted(self._values):
             indices, before = self._values[address]
             weight = np.asarray(weights[address])
-            now = weight.reshape(-1)[indices]
-            for k in np.flatnonzero(different_bits(before, now)):
-                element = tuple(int(i) for i in np.unravel_index(indices[k], weight.shape))
-                found.append(Moved(address, element, before[k], now[k]))
+            differ = different_bits(before, weight.reshape(-1)[indices])
+            found[address] = ElementSet.from_flat(weight.shape, indices[differ])
+        return found
+
+    def moved(self, weights: Mapping[str, np.ndarray]) -> List[Moved]:
+        """Every element whose bytes differ from its reference, by address, then in C order."""
+        found = []
+        for address, elements in self.apart(weights).items():
+            indices, values = self._values[address]
+            flat = elements.flat()
+            before, now = values[np.searchsorted(indices, flat)], np.asarray(weights[address]).reshape(-1)[flat]
+            for k, element in enumerate(elements.positions()):
+                found.append(Moved(address, tuple(int(i) for i in element), before[k], now[k]))
         return found

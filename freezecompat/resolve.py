@@ -144,7 +144,7 @@ Write the whole address, or a pattern such as '*/kernel' for all of them
     """
     if not isinstance(address, str):
         return Match((_by_identity(address, weights),), "weight")
-    named = _by_name(address, weights)
+    named = by_name(address, weights)
     if named is not None:
         return Match((named,), "weight")
     globbed = _by_glob(address, weights)
@@ -158,6 +158,39 @@ Write the whole address, or a pattern such as '*/kernel' for all of them
     raise UnknownWeight(
         "no weight is called {}. {}{}".format(show(address), _known(weights), _suggestion(address, weights))
     )
+
+
+def by_name(address: str, weights: Sequence[Weight]) -> Optional[Weight]:
+    """Find the weight that an address names without a pattern: exact, by native name, by whole trailing segments.
+
+    Returns:
+        The weight, or None.
+
+    Raises:
+        AmbiguousWeight: several weights fit at the level that decides.
+
+    Example:
+        >>> by_name("kernel", as_weights({"hidden/kernel": np.zeros((4, 3))})).address
+        'hidden/kernel'
+    """
+    plain = _without_zero(address)
+    tail = "/" + plain
+    levels: Tuple[Callable[[Weight], bool], ...] = (
+        lambda row: row.address == address,
+        lambda row: any(name == plain for name in _native_names(row)),
+        lambda row: any(name == plain or name.endswith(tail) for name in [row.address] + _native_names(row)),
+    )
+    for fits in levels if address else ():
+        found = [row for row in weights if fits(row)]
+        if len(found) > 1:
+            raise AmbiguousWeight(
+                "{} fits {} weights: {}. Write the whole address, or a pattern such as '*/{}' for all of them".format(
+                    show(address), len(found), listing(found), found[0].address.rpartition("/")[2]
+                )
+            )
+        if found:
+            return found[0]
+    return None
 
 
 def listing(weights: Sequence[Weight]) -> str:
@@ -187,28 +220,6 @@ def _by_identity(address: Any, weights: Sequence[Weight]) -> Weight:
     )
 
 
-def _by_name(address: str, weights: Sequence[Weight]) -> Optional[Weight]:
-    """Try the levels that name one weight."""
-    plain = _without_zero(address)
-    tail = "/" + plain
-    levels: Tuple[Callable[[Weight], bool], ...] = (
-        lambda row: row.address == address,
-        lambda row: any(name == plain for name in _native_names(row)),
-        lambda row: any(name == plain or name.endswith(tail) for name in [row.address] + _native_names(row)),
-    )
-    for fits in levels if address else ():
-        found = [row for row in weights if fits(row)]
-        if len(found) > 1:
-            raise AmbiguousWeight(
-                "{} fits {} weights: {}. Write the whole address, or a pattern such as '*/{}' for all of them".format(
-                    show(address), len(found), listing(found), found[0].address.rpartition("/")[2]
-                )
-            )
-        if found:
-            return found[0]
-    return None
-
-
 def _by_glob(address: str, weights: Sequence[Weight]) -> Tuple[Weight, ...]:
     if not any(sign in address for sign in "*?[") or len(address) > _MAX_PATTERN:
         return ()
@@ -225,6 +236,10 @@ def _by_ordinal(address: str, weights: Sequence[Weight]) -> Weight:
             if row.ordinal == int(address[1:]):
                 return row
     count = sum(row.ordinal is not None for row in weights)
+    if not count and any(row.trainable for row in weights):
+        raise UnknownWeight(
+            "there is no weight {}: the order of these weights is not known. {}".format(show(address), _known(weights))
+        )
     valid = "valid: '#0' to '#{}'".format(count - 1) if count else "so no '#k' is valid"
     raise UnknownWeight(
         "there is no weight {}: the target has {} trainable weight{} ({}). {}".format(

@@ -3,7 +3,21 @@
 import json
 import os
 from contextlib import contextmanager
-from typing import Any, Dict, Iterable, Iterator, List, Mapping, NamedTuple, Optional, Sequence, Tuple, Union
+from typing import (
+    Any,
+    Callable,
+    Dict,
+    Iterable,
+    Iterator,
+    List,
+    Mapping,
+    NamedTuple,
+    Optional,
+    Sequence,
+    Tuple,
+    TypeVar,
+    Union,
+)
 
 import numpy as np
 
@@ -15,6 +29,8 @@ from ._show import show
 from .elements import Element
 from .elements.base import without_pins
 from .exceptions import FreezeCompatError, SpecTypeError, SpecValueError
+
+_T = TypeVar("_T")
 
 _VERSION = 1
 _MAX_DEPTH = 50
@@ -203,6 +219,35 @@ class FreezeSpec:
         return cls._of_rules(rules)
 
     @classmethod
+    def from_pruned(cls, model: Any, *, session: Any = None) -> "FreezeSpec":
+        """Make a spec that freezes what TensorFlow Model Optimization has pruned, so that it stays 0 in further training.
+
+        The addresses are those of the model after `strip_pruning`, and hold in the pruned one too.
+
+        Args:
+            model: a model or layer of `tfmot.sparsity.keras.prune_low_magnitude`, not stripped yet.
+            session: in a TF1 graph, the session whose masks are meant.
+
+        Returns:
+            The spec, an entry for each weight of which anything is pruned.
+
+        Raises:
+            ArgumentError: nothing in the model prunes, or a session is needed.
+            SpecValueError: nothing is pruned yet.
+
+        Example (with TensorFlow):
+            >>> spec = FreezeSpec.from_pruned(pruned)               # doctest: +SKIP
+            >>> model = tfmot.sparsity.keras.strip_pruning(pruned)  # doctest: +SKIP
+            >>> frozen = fc.freeze(model, spec)                     # doctest: +SKIP
+        """
+        from .backends.pruned import pruned_elements  # only here: specs need no TensorFlow
+
+        masks = pruned_elements(model, session)
+        if not any(mask.any() for mask in masks.values()):
+            raise SpecValueError("nothing is pruned yet in {}: train the model first".format(", ".join(masks)))
+        return cls.from_masks(masks)
+
+    @classmethod
     def load(cls, path: Union[str, "os.PathLike[str]"]) -> "FreezeSpec":
         """Read a spec file; files that it names are relative to its folder.
 
@@ -223,14 +268,7 @@ class FreezeSpec:
             ...
             FileNotFoundError: [Errno 2] No such file or directory: 'no such file.json'
         """
-        path = os.fspath(path)
-        with open(path, encoding="utf-8-sig") as file, _context("{}: ".format(path)):
-            try:
-                text = file.read()
-            except UnicodeDecodeError as error:
-                raise SpecValueError("this is not UTF-8 text: {}".format(error)) from error
-            read = read_yaml(text) if is_yaml(path) else read_json(text)
-            return cls._of_object(read, os.path.dirname(os.path.abspath(path)))
+        return in_file(path, cls._of_object)
 
     def dump(self, path: Union[str, "os.PathLike[str]"]) -> None:
         """Write the spec to a file; a failure leaves what was there.
@@ -311,6 +349,45 @@ class FreezeSpec:
                     raise SpecTypeError("'weight' is an address, received {}".format(show(address)))
                 rules.append(Rule(address, _elements.from_json(entry["elements"], folder)))
         return cls._of_rules(rules)
+
+    @classmethod
+    def from_part(cls, read: Any, folder: Optional[str] = None) -> "FreezeSpec":
+        """Read a spec that stands in a file of another kind, which `to_part` wrote.
+
+        Args:
+            read: what JSON gave: a list of entries, or an object with the keys "op" and "specs".
+            folder: the folder that mask files are relative to.
+
+        Returns:
+            The spec.
+
+        Raises:
+            As `from_json`.
+
+        Example:
+            >>> FreezeSpec.from_part([{"weight": "kernel", "elements": "all"}])
+            FreezeSpec({'kernel': 'all'})
+        """
+        part = {"freeze": read} if isinstance(read, list) else read
+        check_keys(part, ("freeze",) if isinstance(read, list) else ("op", "specs"), "a spec is a list of entries or")
+        return cls._of_part(part, folder, 0)
+
+    def to_part(self) -> Any:
+        """Write the spec as plain values, for a file of another kind.
+
+        Returns:
+            A list of entries, or an object with the keys "op" and "specs".
+
+        Raises:
+            SpecTypeError: as `to_json`.
+
+        Example:
+            >>> FreezeSpec({"kernel": (1, 2)}).to_part()
+            [{'weight': 'kernel', 'elements': [[1, 2]]}]
+        """
+        written = json.loads(self.to_json())
+        del written["freezecompat"]
+        return written["freeze"] if self._operation is None else written
 
     def to_json(self) -> str:
         """Write the spec as JSON text, the same text for the same spec.
@@ -401,6 +478,26 @@ def naming_entry(number: int, address: Any) -> Iterator[None]:
     where = "entry {}: ".format(number) if address is None else "entry {}, {}: ".format(number, show(address))
     with _context(where):
         yield
+
+
+def in_file(path: Union[str, "os.PathLike[str]"], make: Callable[[Any, str], _T]) -> _T:
+    """Read a JSON or YAML file, and name it in the text of every error.
+
+    Args:
+        path: the file; YAML if its name ends in .yaml or .yml, else JSON.
+        make: function of what was read, and of the file's folder.
+
+    Returns:
+        What `make` gives.
+    """
+    path = os.fspath(path)
+    with open(path, encoding="utf-8-sig") as file, _context("{}: ".format(path)):
+        try:
+            text = file.read()
+        except UnicodeDecodeError as error:
+            raise SpecValueError("this is not UTF-8 text: {}".format(error)) from error
+        read = read_yaml(text) if is_yaml(path) else read_json(text)
+        return make(read, os.path.dirname(os.path.abspath(path)))
 
 
 @contextmanager

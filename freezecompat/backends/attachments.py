@@ -150,6 +150,14 @@ class Attachments:
         for held in self._target.held.values():
             held.ignore_updates(left_behind)
 
+    def step_counter(self) -> Any:
+        """The variable that counts the steps: an optimizer's own, else that of a TF1 graph; None where there is none."""
+        for adapter in self.adapters:
+            counter = _compat.step_variable(adapter.optimizer)
+            if counter is not None:
+                return counter
+        return None if self._target.graph is None else _compat.v1().train.get_global_step(self._target.graph)
+
     # Steps that did not pass through the hook -------------------------------------------------------------------------
 
     def see_steps(self) -> None:

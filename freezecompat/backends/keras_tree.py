@@ -2,7 +2,7 @@
 
 An address is the names of the layers from the target (its own name left out) down to the weight's layer, then the
 weight's role: the attribute that holds it in its layer. Automatic names of cells inside recurrent layers are left out, and
-a name that stands beside its like gets `~2`, `~3`.
+so are the wrappers in which TensorFlow Model Optimization prunes layers; a name that stands beside its like gets `~2`, `~3`.
 """
 
 import re
@@ -30,8 +30,23 @@ def places(target: Any) -> Iterator[Place]:
     return _walk(target, "", Counter(), ())
 
 
+def pruning_wrappers(target: Any) -> List[Any]:
+    """The layers inside of a layer or model, itself included, in which TensorFlow Model Optimization prunes another."""
+    found, todo, seen = [], [target], set()
+    while todo:
+        layer = todo.pop()
+        if id(layer) not in seen:
+            seen.add(id(layer))
+            found += [layer] if _pruned(layer) is not None else []
+            todo += _compat.sublayers(layer)
+    return found
+
+
 def _walk(layer: Any, path: str, taken: Counter, above: Tuple[Any, ...]) -> Iterator[Place]:
+    pruned = _pruned(layer)
     for variable, is_state in _compat.own_variables(layer):
+        if pruned is not None and any(variable is weight for weight in pruned.weights):
+            continue  # the wrapper lists what it prunes
         role = _role(layer, variable)
         heads = head_axis(above[-1], layer, role) if above else None
         yield Place(
@@ -46,10 +61,11 @@ def _walk(layer: Any, path: str, taken: Counter, above: Tuple[Any, ...]) -> Iter
     for child in _compat.sublayers(layer):
         if any(child is one for one in above):
             continue  # a layer that holds itself
-        if _is_unnamed_cell(layer, child):
+        if _is_unnamed_cell(layer, child) or child is pruned:
             yield from _walk(child, path, taken, above + (layer,))
         else:
-            name = _numbered(taken, child.name)
+            inner = _pruned(child)
+            name = _numbered(taken, (child if inner is None else inner).name)
             yield from _walk(child, _join(path, name), Counter(), above + (layer,))
 
 
@@ -64,6 +80,11 @@ def _numbered(taken: Counter, name: str) -> str:
 
 def _class_names(layer: Any) -> List[str]:
     return [base.__name__ for base in type(layer).__mro__]
+
+
+def _pruned(layer: Any) -> Any:
+    """The layer inside of a `prune_low_magnitude` wrapper, None for any other layer."""
+    return getattr(layer, "layer", None) if hasattr(layer, "pruning_vars") else None
 
 
 def _is_unnamed_cell(layer: Any, child: Any) -> bool:

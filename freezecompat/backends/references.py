@@ -51,6 +51,10 @@ class References:
         """The elements whose bytes differ from their reference."""
         return self._of(session).moved(self._present(addresses, session))
 
+    def apart(self, session: Any, addresses: Sequence[str]) -> Dict[str, ElementSet]:
+        """The same as sets, of each weight that has a reference."""
+        return self._of(session).apart(self._present(addresses, session))
+
     def _of(self, session: Any) -> Reference:
         return self._eager if session is None else self._sessions.setdefault(session, Reference())
 

@@ -26,6 +26,11 @@ class Target(NamedTuple):
         first = next(iter(self.held.values()))
         return first.graph if isinstance(first, GraphWeight) else None
 
+    @property
+    def waits_for_session(self) -> bool:
+        """True in a TF1 graph in which no update is built yet: what is frozen now, sessions find frozen."""
+        return self.graph is not None and not any(held.built for held in self.held.values())
+
     def session(self, session: Any) -> Any:
         """The session to work in: the given one, else the default one, else the one in which Keras trains the model."""
         graph = self.graph
@@ -54,6 +59,14 @@ class Target(NamedTuple):
             raise ArgumentError(
                 "{}: the session has no values yet: run the initializer before this".format(address)
             ) from error
+
+    def has_values(self, session: Any) -> bool:
+        """False where a session has not initialised or restored its variables yet."""
+        try:
+            next(iter(self.held.values())).read(session)
+        except _compat.tensorflow().errors.FailedPreconditionError:
+            return False
+        return True
 
 
 def describe(target: Any) -> Target:

@@ -1,6 +1,6 @@
 """The adapter for `tf.train` optimizers: real TF 1.x and tf.compat.v1, eager mode and graphs."""
 
-from typing import Any, Callable, Dict, List, Optional
+from typing import Any, Callable, Dict, Optional
 
 from .. import _compat
 from .base import Adapter, Holding
@@ -36,9 +36,11 @@ class TrainOptimizer(Adapter):
                 return self._take_correct()(result)
         return result
 
-    def _finish(self, original: Any, update_ops: List[Any], name_scope: str) -> Any:
+    def _finish(self, original: Any, update_ops: Any, name_scope: Optional[str] = None) -> Any:
         if self._correct is None:
-            return original(update_ops, name_scope)
+            return original(update_ops, *(() if name_scope is None else (name_scope,)))
+        if name_scope is None:  # contrib.optimizer_v2: given its state, with the updates as control dependencies
+            return self._take_correct()(original(update_ops))
         done = original(update_ops, name_scope + "update" if name_scope.endswith("/") else "update_all")
         return self._take_correct()(done, name=name_scope)
 

@@ -1,7 +1,7 @@
 """What an element description is, and the set algebra of descriptions."""
 
 from dataclasses import dataclass
-from typing import Any, Dict, List, NamedTuple, Sequence, Tuple
+from typing import Any, Dict, Iterator, List, NamedTuple, Sequence, Tuple
 
 import numpy as np
 
@@ -158,12 +158,17 @@ class AnyOf(OfSeveral):
         return self.choose(weight, named).elements
 
     def choose(self, weight: Weight, named: bool = True) -> Chosen:
-        elements, pins = ElementSet.empty(weight.shape), []
-        for part in self.parts:
-            if named or part.reaches(weight):
-                chosen = part.choose(weight, named)
-                elements = elements | chosen.elements
-                pins += chosen.pins
+        pins: List[Pinned] = []
+
+        def chosen_by_each() -> Iterator[ElementSet]:
+            for part in self.parts:
+                if named or part.reaches(weight):
+                    chosen = part.choose(weight, named)
+                    pins.extend(chosen.pins)
+                    yield chosen.elements
+                    del chosen
+
+        elements = ElementSet.union(weight.shape, chosen_by_each())
         return Chosen(elements, pins)
 
     def to_json(self) -> Dict[str, Any]:

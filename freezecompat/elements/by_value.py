@@ -95,8 +95,9 @@ class Zeros(Element):
     def select(self, weight: Weight, named: bool = True) -> ElementSet:
         flat = _values(weight, self).reshape(-1)
         found = np.empty(flat.shape, bool)
+        compare = np.not_equal if self.negated else np.equal
         for start, stop in pieces(flat.size):
-            found[start:stop] = (flat[start:stop] != 0) if self.negated else (flat[start:stop] == 0)
+            compare(flat[start:stop], 0, out=found[start:stop])
         return ElementSet(weight.shape, dense=found.reshape(weight.shape))
 
     def to_json(self) -> Dict[str, Any]:
@@ -156,7 +157,10 @@ class Random(Element):
             start_of = _scrambled(start_of ^ np.uint64(length))
 
         def keys(start: int, stop: int) -> np.ndarray:
-            return _scrambled(start_of + np.arange(start, stop, dtype=np.uint64) * _GOLDEN)
+            states = np.arange(start, stop, dtype=np.uint64)
+            states *= _GOLDEN
+            states += start_of
+            return _scrambled(states)
 
         found = lowest(keys, size, _count(self.amount, size, repr(self)))
         return ElementSet(weight.shape, dense=found.reshape(weight.shape))
@@ -336,6 +340,10 @@ _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 
 def _scrambled(state: np.ndarray) -> np.ndarray:
     """splitmix64's output for each state; uint64 arithmetic wraps around."""
-    mixed = (state ^ (state >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return mixed ^ (mixed >> np.uint64(31))
+    mixed = state >> np.uint64(30)  # in place from here on: fresh memory costs more than the arithmetic
+    mixed ^= state
+    mixed *= np.uint64(0xBF58476D1CE4E5B9)
+    mixed ^= mixed >> np.uint64(27)
+    mixed *= np.uint64(0x94D049BB133111EB)
+    mixed ^= mixed >> np.uint64(31)
+    return mixed

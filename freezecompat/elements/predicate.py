@@ -81,13 +81,7 @@ class Predicate:
         if not isinstance(text, str):
             raise SpecTypeError("a predicate is text or a function, received {}".format(show(text)))
         self.text = text
-        if len(text) > _MAX_TEXT:
-            raise _error(text, "it has {} characters, {} are allowed".format(len(text), _MAX_TEXT))
-        try:
-            tree = ast.parse(text.strip(), mode="eval")
-        except (SyntaxError, ValueError, MemoryError, RecursionError) as error:
-            raise _error(text, "it can't be read") from error
-        self._evaluate = _Reader(text).truth(tree.body, 0)
+        self._evaluate = Reader(text).read()
 
     def evaluate(self, values: np.ndarray) -> np.ndarray:
         """Compute where it holds.
@@ -119,11 +113,31 @@ def _error(text: str, reason: str) -> SpecValueError:
     return SpecValueError("{} is no predicate: {}; {}{}".format(show(text), reason, _HINT, _FUNCTIONS))
 
 
-class _Reader:
+class Reader:
     """Turns the syntax tree of one expression into functions of the values."""
 
     def __init__(self, text: str) -> None:
         self._text = text
+
+    def variable(self, name: str) -> _Node:
+        """What a name in the text stands for."""
+        if name == "w":
+            return lambda w: w
+        raise self.error("{!r} is unknown, the weight is called w".format(name))
+
+    def error(self, reason: str) -> SpecValueError:
+        """The error that says why the text can't be read."""
+        return _error(self._text, reason)
+
+    def read(self) -> _Node:
+        """The whole text, a node that is True or False."""
+        if len(self._text) > _MAX_TEXT:
+            raise self.error("it has {} characters, {} are allowed".format(len(self._text), _MAX_TEXT))
+        try:
+            tree = ast.parse(self._text.strip(), mode="eval")
+        except (SyntaxError, ValueError, MemoryError, RecursionError) as error:
+            raise self.error("it can't be read") from error
+        return self.truth(tree.body, 0)
 
     def truth(self, node: ast.AST, depth: int) -> _Node:
         """A node that is True or False."""
@@ -139,15 +153,13 @@ class _Reader:
         if self._called(node) in _QUESTIONS:
             ask, number = _QUESTIONS[self._called(node)], self._arguments(node, 1, depth)[0]
             return lambda w: ask(number(w))
-        raise _error(self._text, "{} is no comparison".format(_what(node)))
+        raise self.error("{} is no comparison".format(_what(node)))
 
     def number(self, node: ast.AST, depth: int) -> _Node:
         """A node that is a number for each element, or one for all."""
         self._check_depth(depth)
         if isinstance(node, ast.Name):
-            if node.id == "w":
-                return lambda w: w
-            raise _error(self._text, "{!r} is unknown, the weight is called w".format(node.id))
+            return self.variable(node.id)
         constant = _constant(node)
         if constant is not None:
             return lambda w: constant
@@ -165,14 +177,14 @@ class _Reader:
             if count == 2:
                 return _of_two(function, *arguments)
             return lambda w: _plain(function(arguments[0](w)))
-        raise _error(self._text, "{} is no arithmetic".format(_what(node)))
+        raise self.error("{} is no arithmetic".format(_what(node)))
 
     def _comparison(self, node: ast.Compare, depth: int) -> _Node:
         parts = [self.number(part, depth + 1) for part in [node.left] + node.comparators]
         links = []
         for op, left, right in zip(node.ops, parts, parts[1:]):
             if type(op) not in _COMPARISONS:
-                raise _error(self._text, "'in' and 'is' compare no numbers")
+                raise self.error("'in' and 'is' compare no numbers")
             links.append(_of_two(_COMPARISONS[type(op)], left, right, ordered=not isinstance(op, (ast.Eq, ast.NotEq))))
         return _folded(np.logical_and, links)
 
@@ -180,7 +192,7 @@ class _Reader:
         base = self.number(node.left, depth + 1)
         exponent = _constant(node.right)
         if exponent is None or exponent != int(exponent) or not 1 <= exponent <= _MAX_EXPONENT:
-            raise _error(self._text, "an exponent is an int from 1 to {}".format(_MAX_EXPONENT))
+            raise self.error("an exponent is an int from 1 to {}".format(_MAX_EXPONENT))
 
         def power(w: np.ndarray) -> Any:
             value = base(w)
@@ -196,12 +208,12 @@ class _Reader:
 
     def _arguments(self, node: Any, count: int, depth: int) -> Any:
         if node.keywords or len(node.args) != count or any(isinstance(arg, ast.Starred) for arg in node.args):
-            raise _error(self._text, "{} takes {} number{}".format(node.func.id, count, "" if count == 1 else "s"))
+            raise self.error("{} takes {} number{}".format(node.func.id, count, "" if count == 1 else "s"))
         return [self.number(argument, depth + 1) for argument in node.args]
 
     def _check_depth(self, depth: int) -> None:
         if depth > _MAX_DEPTH:
-            raise _error(self._text, "it is nested more than {} deep".format(_MAX_DEPTH))
+            raise self.error("it is nested more than {} deep".format(_MAX_DEPTH))
 
 
 def _constant(node: ast.AST) -> Any:

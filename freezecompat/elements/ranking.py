@@ -4,7 +4,7 @@ from typing import Callable, Iterator, Tuple
 
 import numpy as np
 
-_PIECE = 1 << 20
+_PIECE = 1 << 17
 _DIGIT = 16  # bits that one pass decides
 
 
@@ -49,18 +49,33 @@ def lowest(keys: Callable[[int, int], np.ndarray], size: int, count: int) -> np.
 
 
 def _threshold(keys: Callable[[int, int], np.ndarray], size: int, count: int) -> Tuple[np.generic, int]:
-    """The key of the last element that is taken, and how many of that key are: digit by digit, the highest first."""
+    """The key of the last element that is taken, and how many of that key are.
+
+    Digit by digit, the highest first, until the keys that begin so are few enough to be sorted.
+    """
     dtype = keys(0, 1).dtype
     found = 0
     for shift in range(8 * dtype.itemsize - _DIGIT, -1, -_DIGIT):
         counts = np.zeros(1 << _DIGIT, np.int64)
-        for start, stop in pieces(size):
-            piece = keys(start, stop) >> dtype.type(shift)
-            if shift + _DIGIT < 8 * dtype.itemsize:
-                piece = piece[piece >> dtype.type(_DIGIT) == dtype.type(found)] & dtype.type((1 << _DIGIT) - 1)
-            counts += np.bincount(piece.astype(np.intp), minlength=1 << _DIGIT)
+        for piece in _beginning_with(keys, size, found, shift + _DIGIT):
+            digits = (piece >> dtype.type(shift)) & dtype.type((1 << _DIGIT) - 1)
+            counts += np.bincount(digits.astype(np.intp), minlength=1 << _DIGIT)
         below = np.cumsum(counts)
         digit = int(np.searchsorted(below, count))
         count -= int(below[digit] - counts[digit])
         found = found << _DIGIT | digit
+        if shift and counts[digit] <= _PIECE:
+            few = np.sort(np.concatenate(list(_beginning_with(keys, size, found, shift))))
+            return few[count - 1], count - int(np.searchsorted(few, few[count - 1]))
     return dtype.type(found), count
+
+
+def _beginning_with(
+    keys: Callable[[int, int], np.ndarray], size: int, start_bits: int, shift: int
+) -> Iterator[np.ndarray]:
+    """The keys, piece by piece, whose bits from `shift` on are those."""
+    for start, stop in pieces(size):
+        piece = keys(start, stop)
+        if shift < 8 * piece.dtype.itemsize:
+            piece = piece[piece >> piece.dtype.type(shift) == piece.dtype.type(start_bits)]
+        yield piece

@@ -1,14 +1,14 @@
 """Which frozen elements differ between two files."""
 
-from typing import Any, Dict, Iterator, List, Mapping, NamedTuple, Tuple
+from typing import Any, Dict, Iterator, List, Mapping, NamedTuple, Optional, Tuple
 
 import numpy as np
 
 from .._bits import different_bits
 from ..element_set import ElementSet
-from ..exceptions import ArgumentError, DoesNotFit, Moved, UnknownWeight
+from ..exceptions import AmbiguousWeight, ArgumentError, DoesNotFit, Moved, UnknownWeight
 from ..masks import build
-from ..resolve import Weight, listing
+from ..resolve import Weight, by_name, listing
 from .base import ModelFile
 
 #: How many moved elements are kept; all are counted.
@@ -45,7 +45,8 @@ def compare(before: ModelFile, after: ModelFile, spec: Any, names: Mapping[str, 
         before: the reference; elements that depend on values are those of its values.
         after: the other file.
         spec: a `FreezeSpec`, or what one is made of.
-        names: `{address in after: address in before}` for weights that are called otherwise.
+        names: `{address in after: address in before}` for weights that are called otherwise there. Without it a weight
+            is found by its address, else by its native name or whole trailing segments, in either direction.
 
     Returns:
         What moved.
@@ -55,20 +56,29 @@ def compare(before: ModelFile, after: ModelFile, spec: Any, names: Mapping[str, 
         DoesNotFit: a selected weight has another shape or dtype there.
         FreezeCompatError: as `build_masks`.
     """
-    there = _renamed(before, after, names)
     rows = {row.address: row for row in before.rows}
     selected = build(spec, before.rows, before.read).sets
+    renamed = _renamed(before, after, names)
+    there: Dict[str, Weight] = {}
     for address in selected:
-        _check_fits(rows[address], there, after)
+        other = _partner(rows[address], rows, renamed, after)
+        taken = next((one for one, partner in there.items() if partner is other), None)
+        if taken is not None:
+            raise AmbiguousWeight(
+                "{} of {} may be {} and {}: --names MAP.json says which".format(
+                    other.address, after.path, taken, address
+                )
+            )
+        there[address] = other
     count = 0
     first: List[Moved] = []
     for address, elements in selected.items():
         blocks = _same_lengths(before.blocks(address), after.blocks(there[address].address))
-        for position, old, new in _differing(elements, blocks):
-            count += 1
-            if len(first) < KEPT:
+        for positions, old, new in _differing(elements, blocks):
+            count += len(positions)
+            for k, position in enumerate(positions[: KEPT - len(first)]):
                 element = tuple(int(i) for i in np.unravel_index(position, elements.shape))
-                first.append(Moved(address, element, old, new))
+                first.append(Moved(address, element, old[k], new[k]))
     return Comparison(sum(elements.count for elements in selected.values()), count, tuple(first))
 
 
@@ -95,8 +105,9 @@ def _renamed(before: ModelFile, after: ModelFile, names: Mapping[str, str]) -> D
     return there
 
 
-def _check_fits(row: Weight, there: Mapping[str, Weight], after: ModelFile) -> None:
-    other = there.get(row.address)
+def _partner(row: Weight, rows: Mapping[str, Weight], renamed: Mapping[str, Weight], after: ModelFile) -> Weight:
+    """The weight of `after` that a row is about."""
+    other = renamed.get(row.address) or _alike(row, [one for address, one in renamed.items() if address not in rows])
     if other is None:
         raise UnknownWeight(
             "{} has no weight {!r}: {}. --names MAP.json says what it is called there".format(
@@ -109,16 +120,30 @@ def _check_fits(row: Weight, there: Mapping[str, Weight], after: ModelFile) -> N
                 row.address, row.shape, row.dtype, after.path, other.shape, other.dtype
             )
         )
+    return other
 
 
-def _differing(elements: ElementSet, blocks: Iterator[Tuple[np.ndarray, np.ndarray]]) -> Iterator[Tuple[int, Any, Any]]:
-    """Flat position, old and new value of each selected element that differs."""
+def _alike(row: Weight, others: List[Weight]) -> Optional[Weight]:
+    """The one weight whose native name, or the end of whose name, is this one's, or the other way round."""
+    for name in (row.address, row.name):
+        found = by_name(name, others) if name else None
+        if found is not None:
+            return found
+    ends = [other for other in others if by_name(other.address, [row]) is not None]
+    if len(ends) > 1:
+        raise AmbiguousWeight("{} may be each of {}: --names MAP.json says which".format(row.address, listing(ends)))
+    return ends[0] if ends else None
+
+
+def _differing(
+    elements: ElementSet, blocks: Iterator[Tuple[np.ndarray, np.ndarray]]
+) -> Iterator[Tuple[np.ndarray, np.ndarray, np.ndarray]]:
+    """Flat positions, old and new values of the selected elements that differ, block by block."""
     start = 0
     for old, new in blocks:
         apart = np.flatnonzero(different_bits(old, new))
         selected = apart[elements.contains(apart + start)]
-        for k in selected:
-            yield start + int(k), old[k], new[k]
+        yield selected + start, old[selected], new[selected]
         start += len(old)
 
 

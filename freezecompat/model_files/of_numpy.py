@@ -7,8 +7,8 @@ from typing import IO, Any, Iterator, NamedTuple, Tuple
 import numpy as np
 
 from ..exceptions import ArgumentError
-from ..resolve import Weight
-from .base import BLOCK_BYTES, ModelFile, reading
+from ..resolve import Weight, as_weights
+from .base import BLOCK_BYTES, ModelFile, dtype_name, reading
 
 _HEADERS = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
 
@@ -36,7 +36,7 @@ def open_npz(path: str) -> ModelFile:
         with zipfile.ZipFile(path) as archive, archive.open(address + ".npy") as file:
             yield from _values(file)
 
-    return ModelFile(path, rows, blocks)
+    return ModelFile(path, as_weights(rows), blocks)
 
 
 def open_npy(path: str) -> ModelFile:
@@ -52,7 +52,7 @@ def open_npy(path: str) -> ModelFile:
         with open(path, "rb") as file:
             yield from _values(file)
 
-    return ModelFile(path, [row], blocks)
+    return ModelFile(path, as_weights([row]), blocks)
 
 
 def _header(file: IO[bytes]) -> _Header:
@@ -67,7 +67,7 @@ def _header(file: IO[bytes]) -> _Header:
 
 def _row(address: str, header: _Header) -> Weight:
     layer, _, role = address.rpartition("/")
-    return Weight(address, header.shape, str(header.dtype), layer=layer, role=role)
+    return Weight(address, header.shape, dtype_name(header.dtype), layer=layer, role=role)
 
 
 def _values(file: IO[bytes]) -> Iterator[np.ndarray]:

@@ -3,7 +3,7 @@
 import argparse
 from typing import Any, Dict, List
 
-from .. import _result_file
+from .. import _result_file, plots
 from .._columns import columns
 from .._json_text import read_json
 from ..exceptions import ArgumentError, Moved
@@ -15,23 +15,38 @@ from .compare import compare
 #: How many moved elements are printed.
 PRINTED = 20
 
+#: How many entries of a file that are no weights are named.
+LISTED = 3
+
 
 def print_weights(options: argparse.Namespace) -> int:
     """`freezecompat list MODEL`."""
     model = open_model(options.model)
     rows = [[row.address, str(row.shape), row.dtype] for row in model.rows]
     print(columns([["weight", "shape", "dtype"]] + rows))
+    if model.left_out:
+        more = len(model.left_out) - LISTED
+        print(
+            "left out, as no weights: {}{}".format(
+                ", ".join(model.left_out[:LISTED]), " and {} more".format(more) if more > 0 else ""
+            )
+        )
     return 0
 
 
 def print_masks(options: argparse.Namespace) -> int:
-    """`freezecompat masks MODEL --spec SPEC`."""
+    """`freezecompat masks MODEL --spec SPEC [--plot FILE]`."""
+    if options.plot is not None:
+        plots.check_path(options.plot)
+        _result_file.check_writable(options.plot)
     model = open_model(options.model)
     sets = build(_spec(options.spec), model.rows, model.read).sets
     lines = [["weight", "shape", "frozen", "elements"]]
     for address, elements in sets.items():
         lines.append([address, str(elements.shape), str(elements.count), str(elements.size)])
     print(columns(lines))
+    if options.plot is not None:
+        plots.plot([plots.Panel(address, elements, None) for address, elements in sets.items()], options.plot)
     return 0
 
 

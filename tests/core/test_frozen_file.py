@@ -50,6 +50,15 @@ def test_nothing_frozen(tmp_path):
     assert _frozen_file.read(tmp_path / "frozen.npz") == SavedFreeze(None, ())
 
 
+def test_what_a_schedule_has_done(tmp_path):
+    """It is kept as it is given; a file without it has none."""
+    done = {"steps": 7, "times": [1, 0], "schedule": None}
+    _frozen_file.write(tmp_path / "frozen.npz", SavedFreeze(None, (), done), "1")
+    assert _frozen_file.read(tmp_path / "frozen.npz").schedule_done == done
+    _frozen_file.write(tmp_path / "frozen.npz", SavedFreeze(None, ()), "1")
+    assert _frozen_file.read(tmp_path / "frozen.npz").schedule_done is None
+
+
 def test_what_differs():
     """Weights that are not there, of another shape or dtype; values by their bits, the first one shown."""
     saved = saved_of(np.zeros((2, 3), "f4"), np.ones(4, "f4"), np.ones(2, "f4"))

@@ -148,7 +148,7 @@ def test_what_does_not_fit_is_one_line(files, capsys, after, text):
     [
         ("missing.npz", "No such file or directory"),
         ("broken.npz", "'File is not a zip file'"),
-        ("model.pb", "its name ends in none of .npz, .npy"),
+        ("model.pb", "it is no checkpoint, and its name ends in none of .npz, .npy, .h5, .hdf5, .keras"),
     ],
 )
 def test_a_file_that_can_not_be_read_is_one_line(files, capsys, name, text):
@@ -202,3 +202,17 @@ def test_an_npy_file_is_one_weight(files):
     model = open_model("kernel.npy")
     assert [row.address for row in model.rows] == ["kernel"]
     assert np.array_equal(model.read("kernel"), KERNEL)
+
+
+def test_all_moved_elements_are_counted_and_the_first_ones_kept(files, monkeypatch):
+    """In order, over the ends of blocks and of weights."""
+    monkeypatch.setattr("freezecompat.model_files.of_numpy.BLOCK_BYTES", 40)
+    monkeypatch.setattr("freezecompat.model_files.compare.KEPT", 7)
+    spec = {"freezecompat": 1, "freeze": [{"weight": "a", "elements": "1:"}, {"weight": "b", "elements": "all"}]}
+    files(spec=spec, before={"a": np.zeros(7), "b": np.zeros(9)}, after={"a": np.ones(7), "b": np.ones(9)})
+    assert verify("--json", "out.json") == 1
+    with open("out.json") as file:
+        result = json.load(file)
+    assert (result["compared"], result["moved"]) == (15, 15)
+    found = [(one["weight"], one["element"]) for one in result["first"]]
+    assert found == [("a", [k]) for k in range(1, 7)] + [("b", [0])]

@@ -37,7 +37,7 @@ def test_numpy_is_the_only_requirement():
     requirements = [re.split(r"[ ;<>=!(]", line)[0] for line in distribution().requires if "extra ==" not in line]
     assert requirements == ["numpy"]
     extras = set(distribution().metadata.get_all("Provides-Extra"))
-    assert extras == {"tensorflow", "cpu", "cli", "plot", "test", "all"}
+    assert extras == {"tensorflow", "cpu", "cli", "plot", "files", "test", "all"}
 
 
 @UNDER_TOX

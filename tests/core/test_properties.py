@@ -51,6 +51,43 @@ def test_set_algebra(drawn):
     assert (x == y) == (a == b)
     assert (x.count, bool(x)) == (len(a), bool(a))
     assert x == ElementSet.from_flat(shape, x.flat()) == ElementSet.from_dense(x.dense())
+    assert x.contains(np.arange(x.size)).tolist() == x.dense().reshape(-1).tolist()
+    full = ElementSet.full(shape)
+    assert full == ElementSet.from_dense(np.ones(shape, bool)) and full.contains(np.arange(x.size)).all()
+
+
+@st.composite
+def two_forms(draw):
+    """Two sets of one shape, each made of indices along its axes, of flat indices or of a mask, and as plain sets."""
+    shape = draw(FILLED)
+
+    def axis(length):
+        few = st.lists(st.integers(0, length - 1), max_size=4)
+        return draw(few | st.builds(range, st.integers(0, length), st.integers(0, length), st.sampled_from([1, 2])))
+
+    made = []
+    for form in draw(st.tuples(*[st.sampled_from(["axes", "flat", "dense"])] * 2)):
+        one = ElementSet.from_axes(shape, [axis(length) for length in shape])
+        if form == "flat":
+            one = ElementSet.from_flat(shape, one.flat())
+        made.append(ElementSet.from_dense(one.dense()) if form == "dense" else one)
+    return made, [as_tuples(one) for one in made]
+
+
+@given(two_forms())
+def test_forms(drawn):
+    """A set is the same whatever it was made of, compact or not, and so are unions of any of them."""
+    (x, y), (a, b) = drawn
+    for one, plain in ((x, a), (y, b), (x.compact(), a), (y.compact(), b)):
+        mask = made_of(x.shape, plain)
+        assert one == mask and one.count == len(plain) and (one.dense() == mask.dense()).all()
+        assert one.contains(np.arange(x.size)).tolist() == mask.dense().reshape(-1).tolist()
+        assert as_tuples(~one) == everything(x.shape) - plain
+    assert as_tuples(x | y) == as_tuples(ElementSet.union(x.shape, iter([x, y]))) == a | b
+    assert as_tuples(x & y) == a & b and as_tuples(x - y) == a - b
+    own = x.new_dense()
+    own[...] = True
+    assert as_tuples(x) == a and as_tuples(y) == b
 
 
 @st.composite
@@ -75,7 +112,10 @@ def test_slices_are_numpys(drawn):
     expected = np.zeros(shape, bool)
     expected[index] = True
     element = elements.parse(index)
-    assert element.select(Weight("w", shape)).dense().tolist() == expected.tolist()
+    chosen = element.select(Weight("w", shape))
+    assert chosen.count == expected.sum()
+    assert chosen.contains(np.arange(expected.size)).tolist() == expected.reshape(-1).tolist()  # before it has a mask
+    assert chosen.dense().tolist() == expected.tolist()
     assert elements.from_json(element.to_json()) == element
 
 

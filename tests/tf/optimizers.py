@@ -1,5 +1,6 @@
 """Every optimizer class that the runtime at hand has, found in its own modules, so that a new one is tested without being named."""
 
+import importlib
 import inspect
 
 import tensorflow as tf
@@ -13,15 +14,23 @@ v1 = tf.compat.v1
 #: elements are not those of the oracle, in which the frozen ones are constants.
 MIX_ELEMENTS = {
     "Adafactor": "the update is clipped by its root mean square, and scaled by that of the weight",
+    "GGT": "the update is made with the singular vectors of the last gradients of all weights",
+    "LARS": "the rate is scaled by the norms of the weight and of the gradient",
     "Lamb": "the update is scaled by the norms of the weight and of the update",
     "Muon": "the update is made orthogonal as a whole",
+    "Shampoo": "the update is multiplied by matrices made of the gradients of all rows and columns",
 }
 
 #: Base classes, and wrappers, which have tests of their own.
-_NO_OPTIMIZER = ("Optimizer", "LossScaleOptimizer", "SyncReplicasOptimizer", "MultiOptimizer")
+_NO_OPTIMIZER = ("Optimizer", "OptimizerV2", "LossScaleOptimizer", "SyncReplicasOptimizer", "MultiOptimizer")
 
-#: tf.train class -> arguments beside the rate.
+#: Class of tf.train or contrib -> arguments beside the rate.
 _V1_ARGUMENTS = {
+    "AdamGSOptimizer": lambda: {"global_step": v1.train.get_or_create_global_step()},
+    "AdamWOptimizer": lambda: {"weight_decay": 0.1},
+    "LazyAdamGSOptimizer": lambda: {"global_step": v1.train.get_or_create_global_step()},
+    "MomentumWOptimizer": lambda: {"momentum": 0.9, "weight_decay": 0.1},
+    "ShampooOptimizer": lambda: {"global_step": v1.train.get_or_create_global_step()},
     "AdagradDAOptimizer": lambda: {"global_step": v1.train.get_or_create_global_step()},
     "MomentumOptimizer": lambda: {"momentum": 0.9},
 }
@@ -46,16 +55,39 @@ def _classes(module, base):
     return {name: cls for cls, name in found.items()}
 
 
-def v1_optimizers(every_option=False):
-    """{id: function that makes one} of tf.train."""
+def v1_optimizers(every_option=False, module=v1.train):
+    """{id: function that makes one} of tf.train, or of contrib.opt."""
     found = {}
-    for name, cls in _classes(v1.train, v1.train.Optimizer).items():
+    for name, cls in _classes(module, v1.train.Optimizer).items():
+        if {"opt", "optimizer"} & set(inspect.signature(cls.__init__).parameters):
+            continue  # a wrapper
         arguments = _V1_ARGUMENTS.get(name, dict)
         short = name.replace("Optimizer", "")
         found[short] = _maker(cls, 0.1, arguments)
         if every_option:
             for option, more in _V1_OPTIONS.get(name, {}).items():
                 found["{}-{}".format(short, option)] = _maker(cls, 0.1, arguments, more)
+    return found
+
+
+#: Those of contrib.opt that refuse IndexedSlices; and those that are tested each time, the others with every option.
+_DENSE_ONLY = ("AddSign", "GGT", "PowerSign")
+_CONTRIB = ("AdamW", "LazyAdam", "MomentumW", "Nadam") + _DENSE_ONLY
+
+
+def contrib_optimizers(every_option):
+    """{id: (program, function that makes one)} of contrib.opt and contrib.optimizer_v2, which TF 1.x has."""
+    if not runtimes.TF1:
+        return {}
+    second = v1_optimizers(module=importlib.import_module("tensorflow.contrib.optimizer_v2.optimizer_v2_symbols"))
+    if runtimes.EAGER:  # most are made for graphs, and tf.function stops each of contrib.optimizer_v2
+        return {"v2-" + name: (programs.Tape, make) for name, make in second.items() if every_option or name == "Adam"}
+    found = {}
+    for name, make in v1_optimizers(module=importlib.import_module("tensorflow.contrib.opt")).items():
+        if every_option or name in _CONTRIB:
+            found[name] = (programs.DenseGraph if name in _DENSE_ONLY else programs.OrderedGraph, make)
+    if every_option:
+        found.update({"v2-" + name: (programs.OrderedGraph, make) for name, make in second.items()})
     return found
 
 
@@ -103,7 +135,8 @@ class Case:
     def __init__(self, name, program):
         self.program = program
         self.mixes_elements = name.split("-")[0] in MIX_ELEMENTS
-        self.may_stand_still = "regularized" in name  # l1 keeps some elements at 0
+        # l1 keeps some elements at 0; AddSign does not step against its momentum.
+        self.may_stand_still = "regularized" in name or name == "AddSign"
 
 
 def cases(every_option):
@@ -112,6 +145,8 @@ def cases(every_option):
     for cls in [programs.Function] if runtimes.EAGER else [programs.Graph, programs.ReferenceGraph]:
         for name, make in v1_optimizers(every_option).items():
             found["tf.train {} {}".format(cls.__name__, name)] = Case(name, runtimes.program(cls, make))
+    for name, (cls, make) in contrib_optimizers(every_option).items():
+        found["contrib {} {}".format(cls.__name__, name)] = Case(name, runtimes.program(cls, make))
     cls = programs.KerasFunction if runtimes.EAGER else programs.KerasModel
     for package, keras, family, module in runtimes.keras_optimizer_modules():
         for name, make in keras_optimizers(module, every_option).items():

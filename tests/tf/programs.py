@@ -109,7 +109,12 @@ def of_shape(optimizer, shape):
 
 def create_slots(optimizer, variables):
     """Let an optimizer make its slots without a step."""
-    if isinstance(optimizer, v1.train.Optimizer):
+    if hasattr(optimizer, "_per_graph_state"):  # contrib.optimizer_v2
+        strategy = tf.distribute.get_strategy()
+        devices = strategy.extended.non_slot_devices(variables)
+        state = optimizer._get_or_create_state(variables)
+        optimizer._create_vars(variables, state._copy_with_dynamic_hyper(optimizer._hyper, strategy, devices))
+    elif isinstance(optimizer, v1.train.Optimizer):
         optimizer._prepare()
         optimizer._create_slots(variables)
     elif hasattr(optimizer, "build"):
@@ -150,6 +155,12 @@ class Program:
         """The variables, as the training loop gives them to the optimizer."""
         return list(self.weights.variables.values())
 
+    def loss_of(self, inputs, y):
+        return mse(y, forward(self.weights.read, self.weights.look_up, inputs))
+
+    def batch(self, step):
+        return BATCHES[step]
+
     def train(self, step):
         """Take step number `step`."""
         raise NotImplementedError
@@ -185,13 +196,13 @@ class Tape(Program):
 
     def one_step(self, inputs, y):
         with tf.GradientTape() as tape:
-            loss = mse(y, forward(self.weights.read, self.weights.look_up, inputs))
+            loss = self.loss_of(inputs, y)
         variables = list(self.weights.variables.values())
         self.optimizer.apply_gradients(zip(tape.gradient(loss, variables), variables))
         return loss
 
     def train(self, step):
-        inputs, y = BATCHES[step]
+        inputs, y = self.batch(step)
         self.step_function(tf.constant(inputs), tf.constant(y))
 
 
@@ -207,9 +218,7 @@ class TapeMinimize(Tape):
 
     def one_step(self, inputs, y):
         variables = list(self.weights.variables.values())
-        self.optimizer.minimize(
-            lambda: mse(y, forward(self.weights.read, self.weights.look_up, inputs)), var_list=variables
-        )
+        self.optimizer.minimize(lambda: self.loss_of(inputs, y), var_list=variables)
 
 
 class Graph(Program):
@@ -223,7 +232,7 @@ class Graph(Program):
     def build(self):
         self.inputs = v1.placeholder(tf.float32, [None, 5])
         self.y = v1.placeholder(tf.float32, [None, 2])
-        self.loss = mse(self.y, forward(self.weights.read, self.weights.look_up, self.inputs))
+        self.loss = self.loss_of(self.inputs, self.y)
         self.train_op = None
         self.session = v1.Session()
 
@@ -241,7 +250,7 @@ class Graph(Program):
     def train(self, step):
         if self.train_op is None:
             self.finish()
-        inputs, y = BATCHES[step]
+        inputs, y = self.batch(step)
         self.session.run(self.train_op, {self.inputs: inputs, self.y: y})
 
     def run(self, variable):
@@ -260,6 +269,26 @@ class ReferenceGraph(Graph):
     """The same with TF1's reference variables."""
 
     use_resource = False
+
+
+class OrderedGraph(Graph):
+    """The step waits for the gradients: contrib's AdamW and MomentumW else decay a weight while it is being read."""
+
+    def minimize(self):
+        pairs = self.optimizer.compute_gradients(self.loss, self.trained)
+        with tf.control_dependencies([gradient for gradient, _ in pairs]):
+            return self.optimizer.apply_gradients(pairs, global_step=self.global_step)
+
+
+class DenseGraph(OrderedGraph):
+    """The table is multiplied instead of looked up: for optimizers that refuse IndexedSlices."""
+
+    def loss_of(self, inputs, y):
+        def multiplied(name, rows):
+            table = self.weights.read(name)
+            return tf.matmul(tf.one_hot(rows, table.shape[0]), table)
+
+        return mse(y, forward(self.weights.read, multiplied, inputs))
 
 
 class KerasModel(Program):
@@ -314,7 +343,7 @@ class KerasModel(Program):
         return self.model.trainable_variables
 
     def train(self, step):
-        self.model.train_on_batch(*BATCHES[step])
+        self.model.train_on_batch(*self.batch(step))
 
     def run(self, variable):
         return self.session.run(variable) if self.session else getattr(variable, "_value", variable).numpy()
@@ -336,7 +365,7 @@ class KerasFit(KerasModel):
     """fit, one batch a call."""
 
     def train(self, step):
-        inputs, y = BATCHES[step]
+        inputs, y = self.batch(step)
         self.model.fit(inputs, y, batch_size=len(y), epochs=1, shuffle=False, verbose=0)
 
 
@@ -355,7 +384,7 @@ class KerasTape(KerasModel):
         return loss
 
     def train(self, step):
-        inputs, y = BATCHES[step]
+        inputs, y = self.batch(step)
         self.step_function(tf.constant(inputs), tf.constant(y))
 
 

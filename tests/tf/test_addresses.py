@@ -414,3 +414,11 @@ def test_a_module_a_list_and_a_dict(keras):
     twins = [tf.Variable(np.zeros((), "f4"), name="twin") for _ in range(2)]
     if twins[0].name == twins[1].name:
         assert [row.address for row in fc.list_weights(twins)] == ["#0", "#1"]
+
+
+def test_a_variable_is_found_by_identity_among_its_equals():
+    """Of three variables of one name and one value, the object itself is frozen, and no other."""
+    variables = [tf.Variable([1.0, 2.0], name="equal") for _ in range(3)]
+    frozen = fc.freeze(variables, [(variables[1], (0,))])
+    (address,) = frozen.masks
+    assert [row.address for row in fc.list_weights(variables)].index(address) == 1

@@ -77,6 +77,23 @@ def test_a_value_that_you_set_is_held_from_then_on(kit, set_values, tmp_path):
     assert_held_and_free_moved(new, values(model), MASKS)
 
 
+def test_a_plot_shows_what_moved(tmp_path):
+    """Until rebase(); only weights with frozen elements have a panel, and the values stay."""
+    model = KITS[min(KITS)].compiled()
+    frozen = fc.freeze(model, SPEC)
+    by_set_weights(model, tmp_path)
+    figure = frozen.plot(os.path.join(str(tmp_path), "masks.png"))
+    assert [axes.get_title(loc="left") for axes in figure.axes] == ["hidden/kernel  (4, 3)\n2 of 12 frozen, 2 moved"]
+    assert os.listdir(str(tmp_path)) == ["masks.png"]
+    assert frozen.report().weights[0].moved == 2
+    figure = frozen.rebase().plot()
+    assert figure.axes[0].get_title(loc="left").endswith("2 of 12 frozen, 0 moved")
+    assert [array.tobytes() for array in values(model)] == [array.tobytes() for array in other_values()]
+    frozen.release()
+    with pytest.raises(fc.Released):
+        frozen.plot()
+
+
 def test_a_value_set_and_set_back_is_no_move(kit):
     """verify() compares values, not assignments."""
     model = kit.compiled()

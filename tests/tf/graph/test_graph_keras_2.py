@@ -6,6 +6,7 @@ import pytest
 import tensorflow as tf
 
 import freezecompat as fc
+from freezecompat.model_files import open_model
 import runtimes
 from graph_kit import v1
 from graph_keras_kit import SPEC, VALUES, X, Y, assert_moved, build
@@ -168,3 +169,14 @@ def test_after_clear_session():
     assert any("no session" in note for note in frozen.report().notes)
     frozen.release()
     assert "compile" not in vars(model)
+
+
+def test_files(tmp_path):
+    """A graph numbers the names of a second layer of one name; the file's layers have theirs."""
+    for model in (build(KERAS_2), build(KERAS_2)):
+        for save, path in ((model.save, tmp_path / "model.h5"), (model.save_weights, tmp_path / "weights.h5")):
+            save(str(path))
+            file = open_model(str(path))
+            assert [row.address for row in file.rows] == [row.address for row in fc.list_weights(model)]
+            for row, values in zip(file.rows, model.get_weights()):
+                assert file.read(row.address).tobytes() == values.tobytes()

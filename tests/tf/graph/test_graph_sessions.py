@@ -292,6 +292,10 @@ def test_leaving_the_with_block_never_hides_the_bodys_error():
 # Reference ------------------------------------------------------------------------------------------------------------
 
 
+def counts_in_plot(frozen, session):
+    return frozen.plot(session=session).axes[0].get_title(loc="left").splitlines()[1]
+
+
 def test_the_reference_is_what_the_first_step_finds(kind):
     """Frozen before there are values: NoReferenceYet until the first step, and then what that step found."""
     program = kind(graph_kit.adam())
@@ -302,6 +306,7 @@ def test_the_reference_is_what_the_first_step_finds(kind):
     with pytest.raises(fc.NoReferenceYet, match="rebase"):
         frozen.verify(program.session)
     assert frozen.report(program.session).to_dict()["weights"][0]["moved"] is None
+    assert counts_in_plot(frozen, program.session) == counts_in_plot(frozen, None) == "3 of 12 frozen"
     kernel = program.weights.variables["kernel"]
     start = programs.VALUES["kernel"] + 1
     program.load(kernel, start)
@@ -313,6 +318,7 @@ def test_the_reference_is_what_the_first_step_finds(kind):
         frozen.verify(program.session)
     assert (caught.value.weight, caught.value.element) == ("kernel", (0, 0))
     assert caught.value.before == start[0, 0] and caught.value.now == 0
+    assert counts_in_plot(frozen, program.session) == "3 of 12 frozen, 3 moved"
     assert len(caught.value.moved) == MASKS["kernel"].sum()
 
 

@@ -1,0 +1,57 @@
+"""What writes a weight besides the gradient: the user's constraint, and the moving average that overwrites weights."""
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+import freezecompat as fc
+import kits
+from kits import MASKS, SPEC, assert_held_and_free_moved, values
+
+KITS = kits.kits()
+AVERAGING = {name: kit for name, kit in KITS.items() if "legacy" not in name and hasattr(kit.module, "AdamW")}
+CONSTRAINTS = {
+    "UnitNorm": lambda constraints: constraints.UnitNorm(),  # moves 0.125, a frozen element
+    "NonNeg": lambda constraints: constraints.NonNeg(),  # makes 0.0 of -0.0, the other one
+    "MaxNorm": lambda constraints: constraints.MaxNorm(0.5),
+}
+
+
+@pytest.mark.parametrize("constraint", sorted(CONSTRAINTS))
+@pytest.mark.parametrize("kit", sorted(KITS))
+def test_a_constraint_sees_the_whole_weight_and_counts_for_the_free_elements(kit, constraint):
+    kit = KITS[kit]
+    optimizer = kit.sgd()
+    layer = kit.keras.layers.Dense(3, kernel_constraint=CONSTRAINTS[constraint](kit.keras.constraints))
+    layer(tf.constant(kits.X))
+    layer.set_weights(kits.WEIGHTS[:2])
+    frozen = fc.freeze(layer, {"kernel": SPEC["hidden/kernel"]}, optimizer=optimizer)
+    mask = MASKS["hidden/kernel"]
+    for step in range(3):
+        held = layer.get_weights()[0]
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_mean(tf.square(layer(tf.constant(kits.X))))
+        gradients = tape.gradient(loss, layer.trainable_variables)
+        selected = np.where(mask, 0, gradients[0]).astype("f4")
+        optimizer.apply_gradients(zip(gradients, layer.trainable_variables))
+        now = layer.get_weights()[0]
+        expected = np.array(layer.kernel_constraint(tf.constant(held - np.float32(0.1) * selected)))
+        assert now[mask].tobytes() == held[mask].tobytes()
+        np.testing.assert_allclose(now[~mask], expected[~mask], rtol=1e-5)
+        assert (expected[mask] != held[mask]).any() or constraint != "UnitNorm"
+    frozen.verify()
+
+
+@pytest.mark.parametrize("every", [None, 2], ids=["at the end", "every second step"])
+@pytest.mark.parametrize("kit", sorted(AVERAGING))
+def test_a_moving_average_that_overwrites_the_weights(kit, every):
+    """In the optimizer's step, or after the last one of a fit: the frozen elements are put back, the others averaged."""
+    kit = AVERAGING[kit]
+    optimizer = kit.module.Adam(learning_rate=0.05, use_ema=True, ema_momentum=0.5, ema_overwrite_frequency=every)
+    model = kit.compiled(optimizer)
+    kits.fit(model)
+    frozen = fc.freeze(model, SPEC)
+    before = values(model)
+    kits.fit(model)
+    assert_held_and_free_moved(before, values(model), MASKS)
+    frozen.verify()
