@@ -1,11 +1,12 @@
 """What `freezecompat list`, `masks` and `verify` print, and their exit codes."""
 
 import argparse
+import sys
 from typing import Any, Dict, List
 
 from .. import _result_file, plots
-from .._columns import columns
 from .._json_text import read_json
+from .._terminal import print_table, print_verdict
 from ..exceptions import ArgumentError, Moved
 from ..masks import build
 from ..spec import FreezeSpec
@@ -23,7 +24,7 @@ def print_weights(options: argparse.Namespace) -> int:
     """`freezecompat list MODEL`."""
     model = open_model(options.model)
     rows = [[row.address, str(row.shape), row.dtype] for row in model.rows]
-    print(columns([["weight", "shape", "dtype"]] + rows))
+    print_table([["weight", "shape", "dtype"]] + rows, sys.stdout)
     if model.left_out:
         more = len(model.left_out) - LISTED
         print(
@@ -44,7 +45,7 @@ def print_masks(options: argparse.Namespace) -> int:
     lines = [["weight", "shape", "frozen", "elements"]]
     for address, elements in sets.items():
         lines.append([address, str(elements.shape), str(elements.count), str(elements.size)])
-    print(columns(lines))
+    print_table(lines, sys.stdout)
     if options.plot is not None:
         plots.plot([plots.Panel(address, elements, None) for address, elements in sets.items()], options.plot)
     return 0
@@ -57,10 +58,11 @@ def verify(options: argparse.Namespace) -> int:
     spec, names = _spec(options.spec), _names(options.names)
     found = compare(open_model(options.before), open_model(options.after), spec, names)
     if found.moved:
-        print(columns([["weight", "element", "before", "now"]] + [_cells(one) for one in found.first[:PRINTED]]))
+        rows = [_cells(one) for one in found.first[:PRINTED]]
+        print_table([["weight", "element", "before", "now"]] + rows, sys.stdout)
     if found.moved > PRINTED:
         print("and {} more".format(found.moved - PRINTED))
-    print("{} of {} frozen elements moved".format(found.moved, found.compared))
+    print_verdict("{} of {} frozen elements moved".format(found.moved, found.compared), not found.moved, sys.stdout)
     if options.json is not None:
         _result_file.write(options.json, found.to_dict())
     return 1 if found.moved else 0

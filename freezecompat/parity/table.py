@@ -2,7 +2,6 @@
 
 from typing import Any, Dict, List, NamedTuple, Tuple
 
-from .._columns import columns
 from .verdict import ulps
 
 _COLUMNS = 6  # weights beside each other
@@ -152,15 +151,3 @@ def remarks(result: Dict[str, Any]) -> List[str]:
             lines.append("{} {} {}: {}".format(number, run["api"], run["status"], run["reason"]))
             lines.extend("    | " + line for line in run["log"])
     return lines
-
-
-def plain(table: Table) -> str:
-    """Columns of text.
-
-    Example:
-        >>> print(plain(Table("", ["weight", "1:2"], [["first/kernel", "0"], ["first/bias", "3 [1]"]])))
-        weight        1:2
-        first/kernel  0
-        first/bias    3 [1]
-    """
-    return columns([table.columns] + table.rows)
