@@ -222,11 +222,14 @@ class ElementSet:
             >>> [block.tolist() for block in ElementSet.from_flat((4, 3), [5, 10]).flat_blocks()]
             [[5, 10]]
         """
-        few = self._is_small
-        held = self.flat() if few else self.dense().reshape(-1)
-        for start in range(0, len(held), _BLOCK):
-            block = held[start : start + _BLOCK]
-            yield block if few else _read_only(np.flatnonzero(block).astype(np.int64) + start)
+        if self._is_small:
+            flat = self.flat()
+            for start in range(0, len(flat), _BLOCK):
+                yield flat[start : start + _BLOCK]
+            return
+        for start in range(0, self._size, _BLOCK):
+            block = np.arange(start, min(start + _BLOCK, self._size), dtype=np.int64)
+            yield _read_only(block[self.contains(block)])
 
     def dense(self) -> np.ndarray:
         """Return the set as a mask.

@@ -10,13 +10,18 @@ import pytest
 
 import freezecompat.parity as parity
 from freezecompat.exceptions import ArgumentError, MissingDependency
+from freezecompat._columns import columns
 from freezecompat.parity import runner
 from freezecompat.parity.interpreters import Interpreter
 from freezecompat.parity.processes import Ended
 from freezecompat.parity.runs import Run, summarize
 from freezecompat.parity.show import print_result
-from freezecompat.parity.table import plain, tables
+from freezecompat.parity.table import tables
 from freezecompat.parity.verdict import verdict
+
+
+def plain(table):
+    return columns([table.columns] + table.rows)
 
 
 def a_run(api, kernel=((0.0, 1.0), (2.0, 3.0)), mask=((True, False), (False, False)), **changes):
