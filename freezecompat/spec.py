@@ -3,34 +3,17 @@
 import json
 import os
 from contextlib import contextmanager
-from typing import (
-    Any,
-    Callable,
-    Dict,
-    Iterable,
-    Iterator,
-    List,
-    Mapping,
-    NamedTuple,
-    Optional,
-    Sequence,
-    Tuple,
-    TypeVar,
-    Union,
-)
+from typing import Any, Dict, Iterable, Iterator, List, Mapping, NamedTuple, Optional, Sequence, Tuple, Union
 
 import numpy as np
 
 from . import elements as _elements
 from ._json_text import check_keys, read_json
-from ._yaml_text import is_yaml, read_yaml, write_yaml
-from ._replace import replacing
 from ._show import show
+from ._text_file import check_version, naming, read_file, write_file
 from .elements import Element
 from .elements.base import without_pins
-from .exceptions import FreezeCompatError, SpecTypeError, SpecValueError
-
-_T = TypeVar("_T")
+from .exceptions import SpecTypeError, SpecValueError
 
 _VERSION = 1
 _MAX_DEPTH = 50
@@ -268,7 +251,7 @@ class FreezeSpec:
             ...
             FileNotFoundError: [Errno 2] No such file or directory: 'no such file.json'
         """
-        return in_file(path, cls._of_object)
+        return read_file(path, cls._of_object)
 
     def dump(self, path: Union[str, "os.PathLike[str]"]) -> None:
         """Write the spec to a file; a failure leaves what was there.
@@ -287,9 +270,7 @@ class FreezeSpec:
             ...     FreezeSpec.load(os.path.join(folder, "spec.json"))
             FreezeSpec({'kernel': 'all'})
         """
-        text = write_yaml(json.loads(self.to_json())) if is_yaml(os.fspath(path)) else self.to_json()
-        with replacing(path) as file:
-            file.write(text)
+        write_file(path, self.to_json())
 
     @classmethod
     def from_json(cls, text: str, folder: Optional[str] = None) -> "FreezeSpec":
@@ -316,7 +297,7 @@ class FreezeSpec:
     @classmethod
     def _of_object(cls, read: Any, folder: Optional[str]) -> "FreezeSpec":
         if isinstance(read, dict) and "freezecompat" in read:
-            _check_version(read["freezecompat"])
+            check_version(read["freezecompat"], _VERSION)
         kind = ("op", "specs") if isinstance(read, dict) and "op" in read else ("freeze",)
         check_keys(read, ("freezecompat",) + kind, "a spec file")
         return cls._of_part(read, folder, 0)
@@ -476,36 +457,8 @@ def naming_entry(number: int, address: Any) -> Iterator[None]:
         freezecompat.exceptions.SpecValueError: entry 2, 'kernel': selects nothing
     """
     where = "entry {}: ".format(number) if address is None else "entry {}, {}: ".format(number, show(address))
-    with _context(where):
+    with naming(where):
         yield
-
-
-def in_file(path: Union[str, "os.PathLike[str]"], make: Callable[[Any, str], _T]) -> _T:
-    """Read a JSON or YAML file, and name it in the text of every error.
-
-    Args:
-        path: the file; YAML if its name ends in .yaml or .yml, else JSON.
-        make: function of what was read, and of the file's folder.
-
-    Returns:
-        What `make` gives.
-    """
-    path = os.fspath(path)
-    with open(path, encoding="utf-8-sig") as file, _context("{}: ".format(path)):
-        try:
-            text = file.read()
-        except UnicodeDecodeError as error:
-            raise SpecValueError("this is not UTF-8 text: {}".format(error)) from error
-        read = read_yaml(text) if is_yaml(path) else read_json(text)
-        return make(read, os.path.dirname(os.path.abspath(path)))
-
-
-@contextmanager
-def _context(prefix: str) -> Iterator[None]:
-    try:
-        yield
-    except FreezeCompatError as error:
-        raise type(error)(prefix + str(error)) from error.__cause__
 
 
 def _pairs(entries: Any) -> List[Tuple[Any, Any]]:
@@ -541,12 +494,3 @@ def _load_npz(path: str) -> Dict[str, np.ndarray]:
         raise
     except Exception as error:  # a folder, a zip that is broken, a pickle, one array instead of several
         raise SpecValueError("{} is no .npz file of masks: {}".format(show(path), error)) from error
-
-
-def _check_version(version: Any) -> None:
-    if type(version) is not int or version != _VERSION:
-        raise SpecValueError(
-            "the file has version {}, this freezecompat reads version {}; a newer one may read it".format(
-                show(version), _VERSION
-            )
-        )

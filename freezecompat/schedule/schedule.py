@@ -7,11 +7,10 @@ from dataclasses import dataclass
 from typing import Any, Dict, Iterable, Optional, Tuple, Union
 
 from .._json_text import check_keys, read_json
-from .._replace import replacing
 from .._show import show
-from .._yaml_text import is_yaml, write_yaml
+from .._text_file import check_version, read_file, write_file
 from ..exceptions import SpecTypeError, SpecValueError
-from ..spec import in_file, naming_entry
+from ..spec import naming_entry
 from .entry import Entry, entry, read_entry
 from .run import ScheduleRun
 
@@ -200,7 +199,7 @@ class Schedule:
             MissingDependency: YAML, and PyYAML is not installed.
             FreezeCompatError: see `from_json`; the text names the file.
         """
-        return in_file(path, cls._of_object)
+        return read_file(path, cls._of_object)
 
     def dump(self, path: Union[str, "os.PathLike[str]"]) -> None:
         """Write the schedule to a file; a failure leaves what was there.
@@ -212,9 +211,7 @@ class Schedule:
             SpecTypeError: an address is a variable object, or elements are chosen by a function.
             MissingDependency: YAML, and PyYAML is not installed.
         """
-        text = write_yaml(json.loads(self.to_json())) if is_yaml(os.fspath(path)) else self.to_json()
-        with replacing(path) as file:
-            file.write(text)
+        write_file(path, self.to_json())
 
     @classmethod
     def from_json(cls, text: str, folder: Optional[str] = None) -> "Schedule":
@@ -240,13 +237,8 @@ class Schedule:
     @classmethod
     def _of_object(cls, read: Any, folder: Optional[str]) -> "Schedule":
         check_keys(read, ("freezecompat_schedule", "entries"), "a schedule file")
-        version, entries = read["freezecompat_schedule"], read["entries"]
-        if type(version) is not int or version != _VERSION:
-            raise SpecValueError(
-                "the file has version {}, this freezecompat reads version {}; a newer one may read it".format(
-                    show(version), _VERSION
-                )
-            )
+        check_version(read["freezecompat_schedule"], _VERSION)
+        entries = read["entries"]
         if not isinstance(entries, list):
             raise SpecValueError("'entries' is a list, received {}".format(show(entries)))
         found = []
