@@ -344,9 +344,8 @@ class ElementSet:
         return self._combine(other, np.setxor1d, np.logical_xor)
 
     def __invert__(self) -> "ElementSet":
-        mask = ~self._dense if self._dense is not None else np.ones(self._shape, bool)
-        if self._dense is None:
-            self._add_to(mask, False)
+        mask = np.ones(self._shape, bool)
+        self._add_to(mask, False)
         return ElementSet(self._shape, dense=mask).compact()
 
     def __repr__(self) -> str:

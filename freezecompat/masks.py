@@ -46,7 +46,9 @@ def build_masks(spec: Any, weights: Union[Mapping[str, Any], Iterable[Weight]]) 
         >>> masks["hidden/kernel"].tolist()
         [[False, True], [True, False]]
     """
-    return {address: chosen.new_dense() for address, chosen in _selected(spec, as_weights(weights)).sets.items()}
+    return {
+        address: chosen.new_dense() for address, chosen in _selected(spec, _Values(as_weights(weights))).sets.items()
+    }
 
 
 def build(
@@ -75,21 +77,16 @@ def build(
         >>> build({"bias": "all"}, rows).sets
         {'bias': ElementSet(3 of 3, shape (3,))}
     """
-    sets, pins = _selected(spec, weights, read, may_be_empty)
+    sets, pins = _selected(spec, _Values(weights, read, may_be_empty))
     return Selection({address: chosen.compact() for address, chosen in sets.items()}, pins)
 
 
-def _selected(
-    spec: Any,
-    weights: Sequence[Weight],
-    read: Optional[Callable[[str], np.ndarray]] = None,
-    may_be_empty: bool = False,
-) -> Selection:
+def _selected(spec: Any, values: "_Values") -> Selection:
     """The selection, each set in the form that it was made in."""
     spec = FreezeSpec(spec)
-    chosen, pins = _of_spec(spec, _Values(weights, read, may_be_empty))
-    sets = {row.address: chosen[row.address] for row in weights if chosen.get(row.address)}
-    if spec.operation is not None and not sets and not may_be_empty:
+    chosen, pins = _of_spec(spec, values)
+    sets = {row.address: chosen[row.address] for row in values.rows if chosen.get(row.address)}
+    if spec.operation is not None and not sets and not values.may_be_empty:
         raise SpecValueError("the spec selects no element: {!r}".format(spec))
     return Selection(sets, pins)
 
@@ -136,7 +133,12 @@ def merge_pins(address: str, first: Optional[Pinned], second: Pinned) -> Pinned:
 class _Values:
     """The rows, with their values read where they are asked for."""
 
-    def __init__(self, rows: Sequence[Weight], read: Optional[Callable[[str], np.ndarray]], may_be_empty: bool) -> None:
+    def __init__(
+        self,
+        rows: Sequence[Weight],
+        read: Optional[Callable[[str], np.ndarray]] = None,
+        may_be_empty: bool = False,
+    ) -> None:
         self.rows = rows
         self.may_be_empty = may_be_empty
         self._read = read
