@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import freezecompat.parity as parity
-from freezecompat.exceptions import ArgumentError, MissingDependency
 from freezecompat._columns import columns
+from freezecompat.exceptions import ArgumentError, MissingDependency
 from freezecompat.parity import runner
 from freezecompat.parity.interpreters import Interpreter
 from freezecompat.parity.processes import Ended

@@ -352,12 +352,12 @@ def attempt(train, folder, death, result):
 def main(folder, way):
     train = ways()[way]
     # Keras 3's BackupAndRestore writes over its one file: killed while it does so, it can't read that again, with us or not.
-    deaths = AFTER_A_STEP if way == "keras3-backup" or os.environ.get("STEPONLY") else DEATHS
-    for run, deaths in (("killed", deaths), ("uninterrupted", [])):
+    deaths = AFTER_A_STEP if way == "keras3-backup" else DEATHS
+    for run, each in (("killed", deaths + [NEVER]), ("uninterrupted", [NEVER])):
         os.mkdir(os.path.join(folder, run))
         result = os.path.join(folder, run + ".npz")
-        signals = [attempt(train, os.path.join(folder, run), death, result) for death in deaths + [NEVER]]
-        if deaths:
+        signals = [attempt(train, os.path.join(folder, run), death, result) for death in each]
+        if run == "killed":
             print(json.dumps(signals))
 
 
