@@ -35,7 +35,12 @@ class ElementSet:
     __hash__ = None  # type: ignore[assignment]
 
     def __init__(
-        self, shape: Shape, indices: Any = None, dense: Any = None, axes: Optional[Tuple[Axis, ...]] = None
+        self,
+        shape: Shape,
+        indices: Any = None,
+        dense: Any = None,
+        axes: Optional[Tuple[Axis, ...]] = None,
+        count: Optional[int] = None,
     ) -> None:
         """Hold one of three forms that is the set's own from now on; the classmethods are the way to make a set.
 
@@ -44,11 +49,14 @@ class ElementSet:
             indices: int64 array (count,), sorted, unique and in range.
             dense: bool array of `shape`, True = in the set.
             axes: for each axis its indices; the set has all their combinations.
+            count: how many elements are in the set, where that is known.
         """
         self._shape = tuple(shape)
         self._size = _size(self._shape)
         self._indices, self._dense, self._axes = indices, dense, axes
-        if axes is not None:
+        if count is not None:
+            self._count = count
+        elif axes is not None:
             self._count = _size(tuple(map(len, axes)))
         else:
             self._count = int(np.count_nonzero(dense)) if indices is None else len(indices)
@@ -261,6 +269,18 @@ class ElementSet:
         self._add_to(mask)
         return mask
 
+    def into_dense(self) -> np.ndarray:
+        """Return the set as a mask of the caller's own, without a copy where the set is one; the set is used up.
+
+        Returns:
+            Bool array of the weight's shape, True = in the set.
+
+        Example:
+            >>> ElementSet.from_flat((3,), [2]).into_dense().tolist()
+            [False, False, True]
+        """
+        return self._dense if self._dense is not None else self.new_dense()
+
     def compact(self) -> "ElementSet":
         """Return the set in the form that takes the fewest bytes, for keeping it.
 
@@ -346,7 +366,7 @@ class ElementSet:
     def __invert__(self) -> "ElementSet":
         mask = np.ones(self._shape, bool)
         self._add_to(mask, False)
-        return ElementSet(self._shape, dense=mask).compact()
+        return ElementSet(self._shape, dense=mask, count=self._size - self._count).compact()
 
     def __repr__(self) -> str:
         return "ElementSet({} of {}, shape {})".format(self.count, self._size, self._shape)
@@ -371,7 +391,7 @@ class ElementSet:
     def _add_to(self, mask: np.ndarray, value: bool = True) -> None:
         """Set the elements in a mask."""
         if self._dense is not None:
-            np.copyto(mask, value, where=self._dense)
+            (np.logical_or if value else np.greater)(mask, self._dense, out=mask)
         elif self._indices is not None:
             mask.reshape(-1)[self._indices] = value
         elif all(isinstance(axis, range) for axis in self._axes):

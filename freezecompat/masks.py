@@ -47,7 +47,7 @@ def build_masks(spec: Any, weights: Union[Mapping[str, Any], Iterable[Weight]]) 
         [[False, True], [True, False]]
     """
     return {
-        address: chosen.new_dense() for address, chosen in _selected(spec, _Values(as_weights(weights))).sets.items()
+        address: chosen.into_dense() for address, chosen in _selected(spec, _Values(as_weights(weights))).sets.items()
     }
 
 

@@ -124,9 +124,9 @@ class Ranked(Element):
     def select(self, weight: Weight, named: bool = True) -> ElementSet:
         flat = _values(weight, self).reshape(-1)
 
-        def keys(start: int, stop: int) -> np.ndarray:
-            found = _magnitude_bits(flat[start:stop], repr(self))
-            return ~found if self.largest else found
+        def keys(where: Union[slice, np.ndarray]) -> np.ndarray:
+            found = _magnitude_bits(flat[where], repr(self))
+            return np.invert(found, out=found) if self.largest else found
 
         found = lowest(keys, flat.size, _count(self.amount, flat.size, repr(self)))
         return ElementSet(weight.shape, dense=found.reshape(weight.shape))
@@ -156,8 +156,9 @@ class Random(Element):
         for length in weight.shape:
             start_of = _scrambled(start_of ^ np.uint64(length))
 
-        def keys(start: int, stop: int) -> np.ndarray:
-            states = np.arange(start, stop, dtype=np.uint64)
+        def keys(where: Union[slice, np.ndarray]) -> np.ndarray:
+            flat = np.arange(where.start, where.stop) if isinstance(where, slice) else where
+            states = flat.astype(np.uint64)
             states *= _GOLDEN
             states += start_of
             return _scrambled(states)

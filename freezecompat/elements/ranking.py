@@ -1,11 +1,22 @@
 """Which elements have the lowest keys, found in passes over pieces of a weight: no sort, no temporary of its size."""
 
-from typing import Callable, Iterator, Tuple
+import math
+from typing import Callable, Iterator, NamedTuple, Optional, Sequence, Tuple, Union
 
 import numpy as np
 
-_PIECE = 1 << 17
-_DIGIT = 16  # bits that one pass decides
+_PIECE = 1 << 15  # keys that stay in the cache, and in memory that the allocator has at hand
+_FEW = 1 << 16  # keys that may be held at once, beside a weight of any size
+_DIGIT = 8  # bits that one pass decides
+
+Keys = Callable[[Union[slice, np.ndarray]], np.ndarray]
+
+
+class Threshold(NamedTuple):
+    """The key of the last element that is taken, and how many of that key are."""
+
+    key: np.generic
+    ties: int
 
 
 def pieces(size: int) -> Iterator[Tuple[int, int]]:
@@ -19,11 +30,11 @@ def pieces(size: int) -> Iterator[Tuple[int, int]]:
         yield start, min(start + _PIECE, size)
 
 
-def lowest(keys: Callable[[int, int], np.ndarray], size: int, count: int) -> np.ndarray:
+def lowest(keys: Keys, size: int, count: int) -> np.ndarray:
     """Find the elements with the `count` lowest keys; among equal keys those of the lower index.
 
     Args:
-        keys: function of start and stop that gives unsigned ints, one for each of those elements.
+        keys: function of flat indices, a slice or an int array, that gives unsigned ints, one for each of those elements.
         size: number of elements.
         count: how many, from 0 to `size`.
 
@@ -32,28 +43,47 @@ def lowest(keys: Callable[[int, int], np.ndarray], size: int, count: int) -> np.
 
     Example:
         >>> keys = np.array([3, 1, 1, 2], np.uint16)
-        >>> lowest(lambda start, stop: keys[start:stop], 4, 2).tolist()
+        >>> lowest(keys.__getitem__, 4, 2).tolist()
         [False, True, True, False]
     """
     chosen = np.zeros(size, bool)
     if not count:
         return chosen
-    threshold, ties = _threshold(keys, size, count)
+    threshold, ties = _near_sampled(keys, size, count) or _digit_by_digit(keys, size, count)
     for start, stop in pieces(size):
-        piece = keys(start, stop)
-        chosen[start:stop] = piece < threshold
-        equal = np.flatnonzero(piece == threshold)[:ties]
-        chosen[start + equal] = True
-        ties -= len(equal)
+        piece = keys(slice(start, stop))
+        np.less(piece, threshold, out=chosen[start:stop])
+        if ties:
+            equal = np.flatnonzero(piece == threshold)[:ties]
+            chosen[start + equal] = True
+            ties -= len(equal)
     return chosen
 
 
-def _threshold(keys: Callable[[int, int], np.ndarray], size: int, count: int) -> Tuple[np.generic, int]:
-    """The key of the last element that is taken, and how many of that key are.
+def _near_sampled(keys: Keys, size: int, count: int) -> Optional[Threshold]:
+    """The threshold, if it lies where a sample of the keys lets us expect it: one pass over the weight.
 
-    Digit by digit, the highest first, until the keys that begin so are few enough to be sorted.
+    Only the keys between two of the sample are kept; None where they turn out to be many, or the wrong ones.
     """
-    dtype = keys(0, 1).dtype
+    drawn = np.random.RandomState(0).randint(0, size, _FEW) if size > _FEW else slice(0, size)
+    sample = np.sort(keys(drawn))
+    rank, margin = len(sample) * count // size, 3 * int(math.sqrt(len(sample)))
+    low = sample[rank - margin] if rank >= margin else sample.dtype.type(0)
+    high = sample[rank + margin] if rank + margin < len(sample) else sample.dtype.type(np.iinfo(sample.dtype).max)
+    below, found, near = 0, 0, []
+    for start, stop in pieces(size):
+        piece = keys(slice(start, stop))
+        below += np.count_nonzero(piece < low)
+        near.append(piece[(piece >= low) & (piece <= high)])
+        found += len(near[-1])
+        if found > _FEW + size // 16:
+            return None
+    return _of_few(near, count - below) if below < count <= below + found else None
+
+
+def _digit_by_digit(keys: Keys, size: int, count: int) -> Threshold:
+    """The threshold, its highest digit first, until the keys that begin as it does are few."""
+    dtype = keys(slice(0, 1)).dtype
     found = 0
     for shift in range(8 * dtype.itemsize - _DIGIT, -1, -_DIGIT):
         counts = np.zeros(1 << _DIGIT, np.int64)
@@ -64,18 +94,21 @@ def _threshold(keys: Callable[[int, int], np.ndarray], size: int, count: int) ->
         digit = int(np.searchsorted(below, count))
         count -= int(below[digit] - counts[digit])
         found = found << _DIGIT | digit
-        if shift and counts[digit] <= _PIECE:
-            few = np.sort(np.concatenate(list(_beginning_with(keys, size, found, shift))))
-            return few[count - 1], count - int(np.searchsorted(few, few[count - 1]))
-    return dtype.type(found), count
+        if shift and counts[digit] <= _FEW:
+            return _of_few(list(_beginning_with(keys, size, found, shift)), count)
+    return Threshold(dtype.type(found), count)
 
 
-def _beginning_with(
-    keys: Callable[[int, int], np.ndarray], size: int, start_bits: int, shift: int
-) -> Iterator[np.ndarray]:
+def _of_few(keys: Sequence[np.ndarray], count: int) -> Threshold:
+    few = np.concatenate(keys)
+    few.partition(count - 1)
+    return Threshold(few[count - 1], count - int(np.count_nonzero(few < few[count - 1])))
+
+
+def _beginning_with(keys: Keys, size: int, start_bits: int, shift: int) -> Iterator[np.ndarray]:
     """The keys, piece by piece, whose bits from `shift` on are those."""
     for start, stop in pieces(size):
-        piece = keys(start, stop)
+        piece = keys(slice(start, stop))
         if shift < 8 * piece.dtype.itemsize:
             piece = piece[piece >> piece.dtype.type(shift) == piece.dtype.type(start_bits)]
         yield piece

@@ -173,11 +173,40 @@ def test_smallest_and_largest_are_a_stable_sort(dtype, count, largest):
 
 @pytest.mark.parametrize("dtype, step", [("f4", 1), ("f8", 3)])
 def test_ranking_of_many(dtype, step):
-    """Every digit of the keys counts, and so do ties over the edges of pieces."""
-    random = np.random.RandomState(step)
-    array = np.concatenate([random.randn(3000), np.repeat(random.randn(50), 40)]).astype(dtype).reshape(50, -1)
+    """Ties over the edges of pieces."""
+    array = many(step).astype(dtype)
     for count in (1, 7, 1234, 2500, array.size):
         assert chosen(elements.smallest(count), array).tolist() == by_sorting(array, count, False)
+        assert chosen(elements.largest(count), array).tolist() == by_sorting(array, count, True)
+
+
+def many(seed):
+    random = np.random.RandomState(seed)
+    return np.concatenate([random.randn(3000), np.repeat(random.randn(50), 40)]).reshape(50, -1)
+
+
+@pytest.mark.parametrize("dtype", ["f2", "f4", "f8"])
+def test_ranking_between_two_keys_of_a_sample(monkeypatch, dtype):
+    """A sample of few keys is enough where it tells the truth: then no digit is looked at."""
+    monkeypatch.setattr(ranking, "_FEW", 5000)
+    monkeypatch.setattr(ranking, "_PIECE", 64)
+    monkeypatch.setattr(ranking, "_digit_by_digit", None)
+    array = np.random.RandomState(0).randn(100, 600).astype(dtype)
+    for count in (1, array.size // 3, array.size - 1, array.size):
+        assert chosen(elements.smallest(count), array).tolist() == by_sorting(array, count, False)
+
+
+@pytest.mark.parametrize("few", [1, 40, 1000])
+@pytest.mark.parametrize("array", ["ties", "many", "ascending"])
+def test_ranking_where_a_sample_misleads(monkeypatch, few, array):
+    """Every digit of the keys counts, whether the sample found too many keys or the wrong ones."""
+    monkeypatch.setattr(ranking, "_FEW", few)
+    monkeypatch.setattr(ranking, "_PIECE", 64)
+    array = {"ties": many(0) * (many(1) > 0.5), "many": many(2), "ascending": np.arange(5000.0)}[array]
+    for count in (1, 1234, 2500, array.size):
+        assert chosen(elements.smallest(count), array).tolist() == by_sorting(array, count, False)
+    monkeypatch.setattr(ranking, "_near_sampled", lambda *args: None)
+    for count in (1, 1234, 2500, array.size):
         assert chosen(elements.largest(count), array).tolist() == by_sorting(array, count, True)
 
 
