@@ -27,3 +27,11 @@ def graph_as_written(fresh_graph):
     rewriting = config.graph_options.rewrite_options
     rewriting.arithmetic_optimization = type(rewriting).OFF
     runtimes.v1.keras.backend.set_session(runtimes.v1.Session(config=config))
+
+
+@pytest.fixture
+def shows(request, record_property):
+    """Says what the test has shown of its case: a column of docs/guarantees.md, and the cell."""
+    record_property("table", request.module.__doc__.splitlines()[0])
+    record_property("row", request.node.callspec.id)
+    return record_property

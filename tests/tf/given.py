@@ -16,6 +16,11 @@ from programs import create_slots, of_shape
 v1 = tf.compat.v1
 
 
+def refused(error):
+    """ "refused", and why, in the first line of TensorFlow's words."""
+    return "refused: {}: {}".format(type(error).__name__, (str(error).strip().splitlines() or [""])[0])
+
+
 class Rows:
     """A gradient as IndexedSlices."""
 

@@ -34,11 +34,14 @@ _V1_ARGUMENTS = {
     "AdagradDAOptimizer": lambda: {"global_step": v1.train.get_or_create_global_step()},
     "MomentumOptimizer": lambda: {"momentum": 0.9},
 }
+_REGULARIZED = {"l1_regularization_strength": 0.01, "l2_regularization_strength": 0.01}
 _V1_OPTIONS = {
     "MomentumOptimizer": {"nesterov": {"momentum": 0.9, "use_nesterov": True}},
     "RMSPropOptimizer": {"momentum": {"momentum": 0.9}, "centered": {"momentum": 0.9, "centered": True}},
+    "AdagradDAOptimizer": {"regularized": _REGULARIZED},
     "FtrlOptimizer": {
-        "regularized": {"l1_regularization_strength": 0.01, "l2_regularization_strength": 0.01},
+        "regularized": _REGULARIZED,
+        "shrinkage": {"l2_shrinkage_regularization_strength": 0.01},
     },
     "ProximalGradientDescentOptimizer": {"regularized": {"l1_regularization_strength": 0.01}},
     "ProximalAdagradOptimizer": {"regularized": {"l1_regularization_strength": 0.01}},
@@ -102,6 +105,8 @@ _KERAS_OPTIONS = {
     "clipvalue": {"clipvalue": 0.01},
     "ema": {"use_ema": True, "ema_momentum": 0.9, "ema_overwrite_frequency": 2},
     "accumulation": {"gradient_accumulation_steps": 2},
+    "loss_scale_factor": {"loss_scale_factor": 3.0},
+    "regularized": _REGULARIZED,
 }
 
 
@@ -130,11 +135,12 @@ def _maker(cls, rate, arguments, more=()):
 
 
 class Case:
-    """One optimizer under one API; `program(oracle=False)` makes the program."""
+    """One optimizer under one API; `program(oracle=False)` makes the program, `looked_up` one whose step is refused."""
 
-    def __init__(self, name, program):
+    def __init__(self, name, program, looked_up=None):
         self.program = program
-        self.mixes_elements = name.split("-")[0] in MIX_ELEMENTS
+        self.looked_up = looked_up
+        self.mixes_elements = MIX_ELEMENTS.get(name.split("-")[0])  # the reason, or None
         # l1 keeps some elements at 0; AddSign does not step against its momentum.
         self.may_stand_still = "regularized" in name or name == "AddSign"
 
@@ -146,9 +152,11 @@ def cases(every_option):
         for name, make in v1_optimizers(every_option).items():
             found["tf.train {} {}".format(cls.__name__, name)] = Case(name, runtimes.program(cls, make))
     for name, (cls, make) in contrib_optimizers(every_option).items():
-        found["contrib {} {}".format(cls.__name__, name)] = Case(name, runtimes.program(cls, make))
+        looked_up = runtimes.program(programs.OrderedGraph, make) if cls is programs.DenseGraph else None
+        found["contrib {} {}".format(cls.__name__, name)] = Case(name, runtimes.program(cls, make), looked_up)
     cls = programs.KerasFunction if runtimes.EAGER else programs.KerasModel
     for package, keras, family, module in runtimes.keras_optimizer_modules():
         for name, make in keras_optimizers(module, every_option).items():
-            found["{} {}{}".format(package, family, name)] = Case(name, runtimes.program(cls, make, keras=keras))
+            api = " ".join([package] + family.split("-")[:-1])
+            found["{} {}".format(api, name)] = Case(name, runtimes.program(cls, make, keras=keras))
     return found

@@ -174,6 +174,10 @@ class Program:
     def values(self):
         return self.weights.values(self.run)
 
+    def stored(self):
+        """What the variables themselves hold: in an oracle's frozen elements, what steps with a gradient of 0 left there."""
+        return {name: np.array(self.run(variable)) for name, variable in self.weights.variables.items()}
+
     def slots(self, variable):
         """(slot, value of a fresh one) of all that the optimizer remembers for a weight; each weight has its own shape."""
         optimizer = getattr(self.optimizer, "optimizer", self.optimizer)  # out of Keras' TFOptimizer
@@ -379,6 +383,8 @@ class KerasTape(KerasModel):
     def one_step(self, inputs, y):
         with tf.GradientTape() as tape:
             loss = mse(y, self.model(inputs, training=True))
+            if hasattr(self.optimizer, "scale_loss"):  # Keras 3's
+                loss = self.optimizer.scale_loss(loss)
         variables = self.model.trainable_variables
         self.optimizer.apply_gradients(zip(tape.gradient(loss, variables), variables))
         return loss
