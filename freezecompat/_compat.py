@@ -103,10 +103,15 @@ def bits(values: Any) -> Any:
     return tf.bitcast(values, integer)
 
 
+def is_reference(variable: Any) -> bool:
+    """True for a reference variable of a TF1 graph, whose value tensors are the buffer that its updates write."""
+    return not hasattr(variable, "handle")
+
+
 def can_write_in_cond(variable: Any) -> bool:
     """False for a reference variable under the control flow of TF 2, whose branches are functions that get its value."""
     functional = getattr(v1(), "control_flow_v2_enabled", lambda: False)  # TF 1.13 and 1.14 lack the question
-    return hasattr(variable, "handle") or not functional()
+    return not is_reference(variable) or not functional()
 
 
 def flatten(structure: Any) -> List[Any]:

@@ -137,14 +137,15 @@ class HeldWeight:
         return tensor
 
     def snapshot(self) -> Any:
-        """The held values before a step, and 0 where an element is free.
+        """The values before a step; of a free element it may be 0.
 
-        `where` copies: the identity of a reference variable would share the buffer that the step writes, and adding 0
-        would turn -0.0 into 0.0.
+        What steps a resource variable makes a copy while this tensor of its values is there. The buffer of a reference variable
+        is written, whoever has it: there `select` copies (adding 0 would turn -0.0 into 0.0).
         """
-        tf = _compat.tensorflow()
         value = self.variable.read_value()
-        return _compat.select(self.mask(), value, tf.zeros_like(value))
+        if not _compat.is_reference(self.variable):
+            return value
+        return _compat.select(self.mask(), value, _compat.tensorflow().zeros_like(value))
 
     def keep_first(self, snapshot: Any) -> Any:
         """An op that keeps the held values of a session's first step, where sessions are."""
@@ -273,15 +274,17 @@ class GraphWeight(HeldWeight):
         tf, v1 = _compat.tensorflow(), _compat.v1()
         if not _compat.can_write_in_cond(self.variable):
             return super().put_back(snapshot)
-        moved = tf.reduce_any(tf.not_equal(_compat.bits(self.snapshot()), _compat.bits(snapshot)))
+        different = tf.not_equal(_compat.bits(self.snapshot()), _compat.bits(snapshot))
+        moved = tf.reduce_any(tf.logical_and(self.mask(), different))
         return v1.cond(moved, lambda: super(GraphWeight, self).put_back(snapshot).op, tf.no_op)
 
     def keep_first(self, snapshot: Any) -> Any:
         """An op that, in the first step of a session, keeps the held values for `captured`."""
         tf, v1 = _compat.tensorflow(), _compat.v1()
+        mask = self.mask()
 
         def keep() -> Any:
-            indices = _compat.true_indices(tf.reshape(self.mask(), [-1]))
+            indices = _compat.true_indices(tf.reshape(mask, [-1]))
             values = tf.gather(tf.reshape(snapshot, [-1]), indices)
             return tf.group(self._first_indices.assign(indices).op, self._first_values.assign(values).op)
 
@@ -341,7 +344,7 @@ class GraphWeight(HeldWeight):
     @property
     def source(self) -> Any:
         """The op that every op which reads or writes the variable takes as its input."""
-        return self.variable.handle.op if hasattr(self.variable, "handle") else self.variable.op
+        return self.variable.op if _compat.is_reference(self.variable) else self.variable.handle.op
 
 
 _eager_weights = WeakTable()
