@@ -1,6 +1,8 @@
 """What a freeze costs in training: each step beside the plain step of the same program, measured in turn in one process.
 
-    python benchmarks/training_step.py [--program NAME ...] [--load dense conv] [--rounds 15] [--json FILE]
+    python benchmarks/training_step.py [--program NAME ...] [--load dense conv] [--size 3000] [--rounds 15] [--json FILE]
+
+Two loads: `dense`, a square kernel of 3000 rows, where the optimizer dominates, and `conv`, a small network, where the model does.
 
 A program is one way to train under one API; which there are, this TensorFlow decides. Every variant of it is built and warmed up
 first; then a round runs each of them once, so that what else the machine does hits all alike. A figure is the median over the rounds of
@@ -9,6 +11,7 @@ away from 1 is noise. Besides freezecompat, what people write themselves (`by ha
 """
 
 import argparse
+import importlib.util
 import json
 import os
 import platform
@@ -26,7 +29,6 @@ import tensorflow as tf  # noqa: E402
 import freezecompat as fc  # noqa: E402
 
 v1 = tf.compat.v1
-SIZE = 3000  # of the square kernel in which the optimizer dominates
 BATCH = 32
 RATE = 1e-3
 
@@ -34,13 +36,13 @@ RATE = 1e-3
 class Load:
     """Data, the kernel that is frozen, and a Keras model of it."""
 
-    def __init__(self, name):
-        self.name = name
+    def __init__(self, name, size):
+        self.name, self.size = name, size
         random = np.random.RandomState(0)
         if name == "dense":
-            self.shape, self.steps = (SIZE, SIZE), 5
-            self.x = random.randn(BATCH * self.steps, SIZE).astype(np.float32)
-            self.y = random.randn(BATCH * self.steps, SIZE).astype(np.float32)
+            self.shape, self.steps = (size, size), 5
+            self.x = random.randn(BATCH * self.steps, size).astype(np.float32)
+            self.y = random.randn(BATCH * self.steps, size).astype(np.float32)
         else:
             self.shape, self.steps = (3, 3, 64, 64), 2
             self.x = random.randn(BATCH * self.steps, 32, 32, 3).astype(np.float32)
@@ -49,7 +51,7 @@ class Load:
     def layers(self, keras, constraint=None):
         layers = keras.layers
         if self.name == "dense":
-            return [layers.Dense(SIZE, use_bias=False, name="frozen", kernel_constraint=constraint)]
+            return [layers.Dense(self.size, use_bias=False, name="frozen", kernel_constraint=constraint)]
         return [
             layers.Conv2D(64, 3, activation="relu"),
             layers.Conv2D(64, 3, activation="relu", name="frozen", kernel_constraint=constraint),
@@ -60,9 +62,7 @@ class Load:
         ]
 
     def model(self, keras, constraint=None):
-        inputs = keras.layers.Input(self.x.shape[1:])
-        found = keras.models.Sequential([inputs] + self.layers(keras, constraint))
-        return found
+        return keras.models.Sequential([keras.layers.Input(self.x.shape[1:])] + self.layers(keras, constraint))
 
     def batches(self):
         for start in range(0, len(self.x), BATCH):
@@ -94,8 +94,10 @@ class Keras:
 
     def make(self, load, elements=None, freeze=False, by_hand=None):
         keras = self.keras
-        constraint = hold_by_constraint(keras, load, half_of(load)) if by_hand == "constraint" else None
-        model = load.model(keras, constraint)
+        hold = hold_by_constraint(keras, load) if by_hand == "constraint" else None
+        model = load.model(keras, hold)
+        if hold is not None:
+            hold.held = tf.constant(np.array(model.get_layer("frozen").kernel))
         if by_hand == "tfmot":
             model = pruned(model)
         model.compile(keras.optimizers.Adam(RATE), "mse", **self.options)
@@ -177,13 +179,13 @@ def half_of(load):
     return masks(load.shape)["half"]
 
 
-def hold_by_constraint(keras, load, mask):
-    """The constraint that people write: what is frozen is multiplied away and its value added."""
-    base = keras.constraints.Constraint
+def hold_by_constraint(keras, load):
+    """The kernel constraint that people write; what it holds is set once the kernel is there."""
+    mask = half_of(load)
 
-    class Hold(base):
+    class Hold(keras.constraints.Constraint):
         def __call__(self, w):
-            return tf.where(mask, tf.zeros(load.shape), w)
+            return tf.where(mask, self.held, w)
 
     return Hold()
 
@@ -263,11 +265,7 @@ def variants(program, load):
 
 
 def has_tfmot():
-    try:
-        import tensorflow_model_optimization  # noqa: F401
-    except ImportError:
-        return False
-    return True
+    return importlib.util.find_spec("tensorflow_model_optimization") is not None
 
 
 def measured(program, load, rounds):
@@ -299,6 +297,7 @@ def main():
     known = programs()
     parser.add_argument("--program", nargs="+", metavar="NAME", help="those whose name has this text in it")
     parser.add_argument("--load", nargs="+", choices=("dense", "conv"), default=["dense", "conv"])
+    parser.add_argument("--size", type=int, default=3000, help="rows and columns of the dense kernel")
     parser.add_argument("--rounds", type=int, default=15)
     parser.add_argument("--json", metavar="FILE", help="write the figures there")
     options = parser.parse_args()
@@ -307,7 +306,7 @@ def main():
         parser.error("no program is named so; there are: " + "; ".join(known))
     rows = []
     for name in wanted:
-        for load in map(Load, options.load):
+        for load in [Load(one, options.size) for one in options.load]:
             print("{}, {}".format(name, load.name))
             for variant, figures in measured(known[name], load, options.rounds).items():
                 rows.append(dict(figures, program=name, load=load.name, variant=variant))
