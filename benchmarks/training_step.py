@@ -233,23 +233,20 @@ def pruning_callbacks(by_hand):
 def programs():
     """{name: program} of the TensorFlow at hand."""
     found = {}
-    packages = (
-        {"tf.keras " + tf.keras.__version__: tf.keras} if hasattr(tf.keras, "__version__") else {"tf.keras": tf.keras}
-    )
-    try:
-        import tf_keras
-
-        packages["tf_keras " + tf_keras.__version__] = tf_keras
-    except ImportError:
-        pass
+    packages = {"Keras 3" if is_keras_3(tf.keras) else "tf.keras": tf.keras}
+    if importlib.util.find_spec("tf_keras") is not None:
+        packages["tf_keras"] = importlib.import_module("tf_keras")
     for name, keras in packages.items():
-        three = hasattr(keras, "ops")
-        for jit in ("auto", True, False) if three else (False, True):
+        for jit in ("auto", True, False) if is_keras_3(keras) else (False, True):
             found["{}, fit, jit_compile={}".format(name, jit)] = Keras(keras, jit)
         found[name + ", tf.function"] = Loop(keras)
         found[name + ", op by op"] = Loop(keras, function=False)
     found["tf.compat.v1, graph"] = Graph()
     return found
+
+
+def is_keras_3(keras):
+    return getattr(keras, "__version__", "2").startswith("3.")
 
 
 def variants(program, load):
@@ -259,7 +256,7 @@ def variants(program, load):
         found["freezecompat, " + name] = {"freeze": True, "elements": elements}
     for name in program.by_hand:
         found["by hand, " + name] = {"by_hand": name}
-    if isinstance(program, Keras) and not hasattr(program.keras, "ops") and has_tfmot():
+    if isinstance(program, Keras) and not is_keras_3(program.keras) and has_tfmot():
         found["tfmot, half"] = {"by_hand": "tfmot"}
     return found
 
