@@ -47,6 +47,7 @@ def wrappers():
         opt = importlib.import_module("tensorflow.contrib.opt")
         mixed = importlib.import_module("tensorflow.contrib.mixed_precision")
         found["MovingAverage"] = lambda inner: opt.MovingAverageOptimizer(inner, average_decay=0.5)
+        found["Multitask"] = opt.MultitaskOptimizerWrapper
         found["contrib loss scale"] = lambda inner: mixed.LossScaleOptimizer(inner, mixed.FixedLossScaleManager(128.0))
     return found
 
