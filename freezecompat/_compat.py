@@ -49,6 +49,27 @@ def backend_variable(obj: Any) -> Any:
     return obj
 
 
+def as_tensor(value: Any) -> Any:
+    """The value of a variable as it is when this runs, also of a reference variable; or a tensor itself."""
+    inner = backend_variable(value)
+    return inner.read_value() if hasattr(inner, "read_value") else tensorflow().convert_to_tensor(inner)
+
+
+def constrained(variables: Iterable[Any]) -> List[Any]:
+    """Those of some variables that have a constraint, each once."""
+    found = {id(variable): variable for variable in variables if getattr(variable, "constraint", None) is not None}
+    return list(found.values())
+
+
+def give_to_constraint(variable: Any, change: Callable[[Any], Any]) -> Callable[[], None]:
+    """Let a variable's constraint be called with `change` of what it is given; returns the function that undoes it."""
+    holder = variable if is_keras3_variable(variable) else backend_variable(variable)
+    name = "_constraint" if "_constraint" in vars(holder) else "constraint"
+    constraint = getattr(holder, name)
+    setattr(holder, name, lambda value: constraint(change(value)))
+    return lambda: setattr(holder, name, constraint)
+
+
 def is_variable(obj: Any) -> bool:
     """True for a TensorFlow variable or a Keras 3 one that has been created."""
     module = sys.modules.get("tensorflow")

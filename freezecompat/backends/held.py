@@ -154,8 +154,11 @@ class HeldWeight:
 
     def put_back(self, snapshot: Any) -> Any:
         """Write the held values over what the step left in the frozen elements."""
-        value = self.variable.read_value()
-        return self.variable.assign(_compat.select(self.mask(), snapshot, value))
+        return self.variable.assign(self.corrected(snapshot, self.variable))
+
+    def corrected(self, snapshot: Any, value: Any) -> Any:
+        """A value of the weight, a tensor or a variable, with the held values in the frozen elements."""
+        return _compat.select(self.mask(), snapshot, _compat.as_tensor(value))
 
     # Values, from outside of a step -----------------------------------------------------------------------------------
 
