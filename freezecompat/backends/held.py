@@ -4,8 +4,9 @@ A state lives as long as its variable does, in a table of weak references: a tf.
 it goes on reading its mask after a release, and a later freeze reaches it there.
 """
 
+import contextlib
 import weakref
-from typing import Any, Callable, Dict, Iterable, List, Optional, Set, Tuple
+from typing import Any, Callable, Dict, Iterable, Iterator, List, Optional, Set, Tuple
 
 import numpy as np
 
@@ -137,14 +138,15 @@ class HeldWeight:
         return tensor
 
     def snapshot(self) -> Any:
-        """The held values before a step, and 0 where an element is free.
+        """The values before a step; of a free element it may be 0.
 
-        `where` copies: the identity of a reference variable would share the buffer that the step writes, and adding 0
-        would turn -0.0 into 0.0.
+        What steps a resource variable makes a copy while this tensor of its values is there. The buffer of a reference variable
+        is written, whoever has it: there `select` copies (adding 0 would turn -0.0 into 0.0).
         """
-        tf = _compat.tensorflow()
         value = self.variable.read_value()
-        return _compat.select(self.mask(), value, tf.zeros_like(value))
+        if not _compat.is_reference(self.variable):
+            return value
+        return _compat.select(self.mask(), value, _compat.tensorflow().zeros_like(value))
 
     def keep_first(self, snapshot: Any) -> Any:
         """An op that keeps the held values of a session's first step, where sessions are."""
@@ -152,8 +154,11 @@ class HeldWeight:
 
     def put_back(self, snapshot: Any) -> Any:
         """Write the held values over what the step left in the frozen elements."""
-        value = self.variable.read_value()
-        return self.variable.assign(_compat.select(self.mask(), snapshot, value))
+        return self.variable.assign(self.corrected(snapshot, self.variable))
+
+    def corrected(self, snapshot: Any, value: Any) -> Any:
+        """A value of the weight, a tensor or a variable, with the held values in the frozen elements."""
+        return _compat.select(self.mask(), snapshot, _compat.as_tensor(value))
 
     # Values, from outside of a step -----------------------------------------------------------------------------------
 
@@ -249,6 +254,17 @@ class GraphWeight(HeldWeight):
             self._build()
         return self._mask
 
+    @contextlib.contextmanager
+    def mask_read_after(self, gradient: Any) -> Iterator[None]:
+        """In this context the phases read the mask once a gradient is there, which their run may wait for."""
+        shared = self.mask()
+        with _compat.control_dependencies([gradient]):
+            self._mask = self._read()
+        try:
+            yield
+        finally:
+            self._mask = shared
+
     def _build(self) -> None:
         tf, v1 = _compat.tensorflow(), _compat.v1()
         with tf.init_scope(), v1.name_scope("freezecompat"):
@@ -258,7 +274,8 @@ class GraphWeight(HeldWeight):
             self._assign_mask = mask.assign(self._new_mask).op
             self._first_mask = tf.constant(self.frozen.dense()) if self.frozen else None
             first = nothing if self._first_mask is None else self._first_mask
-            self._mask = v1.cond(mask.is_initialized(), mask.read_value, lambda: tf.identity(first))
+            self._read = lambda: v1.cond(mask.is_initialized(), mask.read_value, lambda: tf.identity(first))
+            self._mask = self._read()
             self._first_indices = _compat.variable_of_any_length(tf.zeros([0], tf.int64), "first_indices")
             self._first_values = _compat.variable_of_any_length(tf.zeros([0], self.dtype), "first_values")
             self._has_first = self._first_values.is_initialized()
@@ -273,15 +290,17 @@ class GraphWeight(HeldWeight):
         tf, v1 = _compat.tensorflow(), _compat.v1()
         if not _compat.can_write_in_cond(self.variable):
             return super().put_back(snapshot)
-        moved = tf.reduce_any(tf.not_equal(_compat.bits(self.snapshot()), _compat.bits(snapshot)))
+        different = tf.not_equal(_compat.bits(self.snapshot()), _compat.bits(snapshot))
+        moved = tf.reduce_any(tf.logical_and(self.mask(), different))
         return v1.cond(moved, lambda: super(GraphWeight, self).put_back(snapshot).op, tf.no_op)
 
     def keep_first(self, snapshot: Any) -> Any:
         """An op that, in the first step of a session, keeps the held values for `captured`."""
         tf, v1 = _compat.tensorflow(), _compat.v1()
+        mask = self.mask()
 
         def keep() -> Any:
-            indices = _compat.true_indices(tf.reshape(self.mask(), [-1]))
+            indices = _compat.true_indices(tf.reshape(mask, [-1]))
             values = tf.gather(tf.reshape(snapshot, [-1]), indices)
             return tf.group(self._first_indices.assign(indices).op, self._first_values.assign(values).op)
 
@@ -341,7 +360,7 @@ class GraphWeight(HeldWeight):
     @property
     def source(self) -> Any:
         """The op that every op which reads or writes the variable takes as its input."""
-        return self.variable.handle.op if hasattr(self.variable, "handle") else self.variable.op
+        return self.variable.op if _compat.is_reference(self.variable) else self.variable.handle.op
 
 
 _eager_weights = WeakTable()

@@ -89,7 +89,8 @@ def kits(tf_train=False):
         found[package] = Kit(keras, keras.optimizers, package)
         if package == "keras3":
             continue
-        legacy = getattr(keras.optimizers, "legacy", None)
+        # tf_keras' are those of tf.keras in 2.15, which other runtimes test so; test_every_optimizer takes each of them.
+        legacy = getattr(keras.optimizers, "legacy", None) if package == "tf.keras" else None
         if legacy is not None:
             found[package + "-legacy"] = Kit(keras, legacy, package + "-legacy")
         if tf_train:

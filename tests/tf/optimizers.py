@@ -145,10 +145,19 @@ class Case:
         self.may_stand_still = "regularized" in name or name == "AddSign"
 
 
+def _v1_programs(every_option):
+    """The programs of `tf.train`: of a graph the one with the variables that the runtime makes by default, or both."""
+    if runtimes.EAGER:
+        return [programs.Function]
+    if every_option:
+        return [programs.Graph, programs.ReferenceGraph]
+    return [programs.ReferenceGraph if runtimes.TF1 else programs.Graph]
+
+
 def cases(every_option):
     """{id: Case} of this runtime and mode."""
     found = {}
-    for cls in [programs.Function] if runtimes.EAGER else [programs.Graph, programs.ReferenceGraph]:
+    for cls in _v1_programs(every_option):
         for name, make in v1_optimizers(every_option).items():
             found["tf.train {} {}".format(cls.__name__, name)] = Case(name, runtimes.program(cls, make))
     for name, (cls, make) in contrib_optimizers(every_option).items():
