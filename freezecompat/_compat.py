@@ -4,6 +4,7 @@ Each function is named by the fact that it settles, looks for a feature and not 
 lets its branch go. TensorFlow is taken from `sys.modules`: whoever hands us a TensorFlow object has imported it.
 """
 
+import contextlib
 import gc
 import sys
 from typing import Any, Callable, Iterable, Iterator, List, Optional, Tuple
@@ -464,6 +465,33 @@ def taken_from_queue(gradient: Any) -> bool:
     """True for a gradient that waits in its run for others to hand it over, as in a SyncReplicasOptimizer."""
     tensor = gradient.values if isinstance(gradient, tensorflow().IndexedSlices) else gradient
     return "AccumulatorTakeGradient" in getattr(getattr(tensor, "op", None), "type", "")  # eager tensors have no op
+
+
+def clips_where_it_differentiates(optimizer: Any) -> bool:
+    """True for an optimizer whose `clipnorm` or `clipvalue` acts before apply_gradients (until TF 2.1)."""
+    clips_later = hasattr(optimizer, "_clip_gradients") or hasattr(optimizer, "_transform_gradients")
+    asked = "clipnorm" in vars(optimizer) or "clipvalue" in vars(optimizer)
+    return optimizer_kind(optimizer) == "legacy" and asked and not clips_later
+
+
+@contextlib.contextmanager
+def clipping_taken_out(optimizer: Any) -> Iterator[Callable[[List[Any]], List[Any]]]:
+    """Let such an optimizer not clip in this context; it gives the function that clips gradients as the optimizer does."""
+    tf = tensorflow()
+    options = {name: vars(optimizer).pop(name) for name in ("clipnorm", "clipvalue") if name in vars(optimizer)}
+
+    def clip(gradients: List[Any]) -> List[Any]:
+        if "clipnorm" in options:
+            gradients = [tf.clip_by_norm(one, options["clipnorm"]) for one in gradients]
+        if "clipvalue" in options:
+            bound = options["clipvalue"]
+            gradients = [tf.clip_by_value(one, -bound, bound) for one in gradients]
+        return gradients
+
+    try:
+        yield clip
+    finally:
+        vars(optimizer).update(options)
 
 
 def step_variable(optimizer: Any) -> Any:

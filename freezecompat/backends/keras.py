@@ -2,17 +2,34 @@
 
 from typing import Any, Callable, Dict, Iterable, List
 
+from .. import _compat
 from .base import Adapter, Hook
 
 
 class KerasOptimizer(Adapter):
-    """tf.keras 2 and tf-keras, the OptimizerV2 classes and those since 2.11: each step passes through apply_gradients."""
+    """tf.keras 2 and tf-keras, the OptimizerV2 classes and those since 2.11: each step passes through apply_gradients.
+
+    The oldest clip before that, where they differentiate: there the gradients are selected first.
+    """
 
     def methods(self) -> Dict[str, Callable[..., Any]]:
         methods = {"apply_gradients": self._apply_gradients}
         if hasattr(self.optimizer, "finalize_variable_values"):
             methods["finalize_variable_values"] = self._finalize
+        if _compat.clips_where_it_differentiates(self.optimizer):
+            methods.update(get_gradients=self._get_gradients, _compute_gradients=self._compute_gradients)
         return methods
+
+    def _get_gradients(self, original: Any, loss: Any, params: Any) -> Any:
+        params = _compat.flatten(params)
+        with _compat.clipping_taken_out(self.optimizer) as clip:
+            gradients = original(loss, params)
+        return clip([gradient for gradient, _ in self.select(list(zip(gradients, params)))])
+
+    def _compute_gradients(self, original: Any, loss: Any, var_list: Any, *args: Any, **kwargs: Any) -> Any:
+        with _compat.clipping_taken_out(self.optimizer) as clip:
+            pairs = self.select(original(loss, var_list, *args, **kwargs))
+        return list(zip(clip([gradient for gradient, _ in pairs]), [variable for _, variable in pairs]))
 
     def _apply_gradients(self, original: Any, grads_and_vars: Any, *args: Any, **kwargs: Any) -> Any:
         return self.step(list(grads_and_vars), lambda pairs: original(pairs, *args, **kwargs))

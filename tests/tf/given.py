@@ -17,8 +17,11 @@ v1 = tf.compat.v1
 
 
 def refused(error):
-    """ "refused", and why, in the first line of TensorFlow's words."""
-    return "refused: {}: {}".format(type(error).__name__, (str(error).strip().splitlines() or [""])[0])
+    """ "refused", and why, in one line of TensorFlow's words: the last of what autograph adds its own to, else the first."""
+    lines = str(error).strip().splitlines() or [""]
+    kind = type(error).__name__
+    line = lines[-1].strip() if lines[0].startswith("in user code") else lines[0]
+    return "refused: {}: {}".format(kind, line.replace(kind + ": ", "", 1))
 
 
 class Rows:

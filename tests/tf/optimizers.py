@@ -141,8 +141,8 @@ class Case:
         self.program = program
         self.looked_up = looked_up
         self.mixes_elements = MIX_ELEMENTS.get(name.split("-")[0])  # the reason, or None
-        # l1 keeps some elements at 0; AddSign does not step against its momentum.
-        self.may_stand_still = "regularized" in name or name == "AddSign"
+        # l1 keeps some elements at 0; clipped gradients of one row cancel out; AddSign does not step against its momentum.
+        self.may_stand_still = any(part in name for part in ("regularized", "clipvalue", "AddSign"))
 
 
 def _v1_programs(every_option):
@@ -163,9 +163,37 @@ def cases(every_option):
     for name, (cls, make) in contrib_optimizers(every_option).items():
         looked_up = runtimes.program(programs.OrderedGraph, make) if cls is programs.DenseGraph else None
         found["contrib {} {}".format(cls.__name__, name)] = Case(name, runtimes.program(cls, make), looked_up)
-    cls = programs.KerasFunction if runtimes.EAGER else programs.KerasModel
     for package, keras, family, module in runtimes.keras_optimizer_modules():
         for name, make in keras_optimizers(module, every_option).items():
-            api = " ".join([package] + family.split("-")[:-1])
-            found["{} {}".format(api, name)] = Case(name, runtimes.program(cls, make, keras=keras))
+            found["{} {}".format(_api(package, family), name)] = _keras_case(name, keras, make)
     return found
+
+
+def clipping_cases():
+    """{id: Case} of each Keras' SGD that clips by the norm of a gradient."""
+    found = {}
+    for package, keras, family, module in runtimes.keras_optimizer_modules():
+        make = _maker(module.SGD, 0.05, dict, _KERAS_OPTIONS["clipnorm"])
+        found[_api(package, family)] = _keras_case("SGD-clipnorm", keras, make)
+    return found
+
+
+def _api(package, family):
+    return " ".join([package] + family.split("-")[:-1])
+
+
+def _keras_case(name, keras, make):
+    cls, refused = _keras_programs(name)
+    looked_up = refused and runtimes.program(refused, make, keras=keras)
+    return Case(name, runtimes.program(cls, make, keras=keras), looked_up)
+
+
+def _keras_programs(name):
+    """The program of a Keras optimizer, and the one with a looked-up weight where Keras refuses that."""
+    if not runtimes.EAGER:
+        return programs.KerasModel, None
+    if name.endswith("loss_scale_factor"):  # it divides the gradient, and IndexedSlices can't be divided
+        return programs.DenseKerasFunction, programs.KerasFunction
+    if runtimes.TF1 and "clip" in name:  # in eager mode it clips nowhere else
+        return programs.KerasMinimize, None
+    return programs.KerasFunction, None

@@ -155,8 +155,11 @@ class Program:
         """The variables, as the training loop gives them to the optimizer."""
         return list(self.weights.variables.values())
 
+    def look_up(self, name, rows):
+        return self.weights.look_up(name, rows)
+
     def loss_of(self, inputs, y):
-        return mse(y, forward(self.weights.read, self.weights.look_up, inputs))
+        return mse(y, forward(self.weights.read, self.look_up, inputs))
 
     def batch(self, step):
         return BATCHES[step]
@@ -284,15 +287,16 @@ class OrderedGraph(Graph):
             return self.optimizer.apply_gradients(pairs, global_step=self.global_step)
 
 
-class DenseGraph(OrderedGraph):
+class Multiplied:
     """The table is multiplied instead of looked up: for optimizers that refuse IndexedSlices."""
 
-    def loss_of(self, inputs, y):
-        def multiplied(name, rows):
-            table = self.weights.read(name)
-            return tf.matmul(tf.one_hot(rows, table.shape[0]), table)
+    def look_up(self, name, rows):
+        table = self.weights.read(name)
+        return tf.matmul(tf.one_hot(rows, table.shape[0]), table)
 
-        return mse(y, forward(self.weights.read, multiplied, inputs))
+
+class DenseGraph(Multiplied, OrderedGraph):
+    """No weight is looked up."""
 
 
 class KerasModel(Program):
@@ -316,7 +320,7 @@ class KerasModel(Program):
                 super().build(shape)
 
             def call(self, inputs):
-                return forward(owner.weights.read, owner.weights.look_up, inputs)
+                return forward(owner.weights.read, owner.look_up, inputs)
 
             def compute_output_shape(self, shape):
                 return (shape[0], 2)
@@ -400,3 +404,15 @@ class KerasFunction(KerasTape):
     def build(self):
         super().build()
         self.step_function = tf.function(self.one_step)
+
+
+class DenseKerasFunction(Multiplied, KerasFunction):
+    """No weight is looked up."""
+
+
+class KerasMinimize(KerasFunction):
+    """`minimize` of a Keras optimizer."""
+
+    def one_step(self, inputs, y):
+        variables = self.model.trainable_variables
+        self.optimizer.minimize(lambda: mse(y, self.model(inputs, training=True)), variables)

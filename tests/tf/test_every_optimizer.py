@@ -6,7 +6,6 @@ environments `*-sweep`), and `--guarantees` keeps what each case has shown, a ro
 
 import numpy as np
 import pytest
-import tensorflow as tf
 
 import freezecompat as fc
 import given
@@ -16,10 +15,14 @@ from programs import MASKS
 
 
 def pytest_generate_tests(metafunc):
-    if "case" not in metafunc.fixturenames:
-        return
-    cases = optimizers.cases(every_option=metafunc.config.getoption("--every-option"))
-    metafunc.parametrize("case", [pytest.param(case, id=name) for name, case in sorted(cases.items())])
+    if "case" in metafunc.fixturenames:
+        parametrize(metafunc, "case", optimizers.cases(every_option=metafunc.config.getoption("--every-option")))
+    if "clipping" in metafunc.fixturenames:
+        parametrize(metafunc, "clipping", optimizers.clipping_cases())
+
+
+def parametrize(metafunc, name, cases):
+    metafunc.parametrize(name, [pytest.param(case, id=title) for title, case in sorted(cases.items())])
 
 
 def test_frozen_elements_hold_and_the_others_train_as_in_the_oracle(case, graph_as_written, shows):
@@ -83,11 +86,20 @@ def frozen_elements_move(before, after):
 
 def refusal_of_rows(case):
     """What TensorFlow says when this optimizer, without a freeze, is given a gradient of looked-up rows."""
-    with tf.Graph().as_default():
+    with given.place_of_its_own():
         program = case.looked_up()
         with pytest.raises((NotImplementedError, TypeError, ValueError)) as caught:
             program.train(0)
     return given.refused(caught.value)
+
+
+def test_a_frozen_gradient_does_not_count_in_the_norm(clipping, graph_as_written):
+    """Wherever this Keras clips: in apply_gradients, in minimize, or where it builds the train function of a graph."""
+    program, oracle = clipping.program(), clipping.program(oracle=True)
+    fc.freeze(program.target, MASKS, optimizer=program.optimizer, session=program.session)
+    program.finish()
+    oracle.set_frozen(MASKS)
+    train(clipping, program, oracle, MASKS, range(0, 2))
 
 
 def test_there_are_as_many_optimizers_as_the_runtime_lists():
