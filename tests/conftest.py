@@ -42,6 +42,7 @@ def pytest_addoption(parser):
         help="behave as if tf_keras were not installed, in child processes too",
     )
     group.addoption("--every-option", action="store_true", help="test each optimizer with each of its options")
+    group.addoption("--guarantees", metavar="FOLDER", help="print what the tests show as tables, and keep it there")
     group.addoption("--every-way-of-saving", action="store_true", help="kill and resume with each kind of file")
 
 
@@ -52,9 +53,20 @@ def pytest_configure(config):
         _block_tf_keras()
     if mode is not None:
         os.environ["FREEZECOMPAT_MODE"] = mode
-        _switch(mode, _tensorflow(required))
+        tf = _tensorflow(required)
+        _switch(mode, tf)
+        if config.getoption("--guarantees"):
+            _gather(config, mode, tf)
     elif required:
         raise pytest.UsageError("FREEZECOMPAT_REQUIRE_TF={} needs --tf-mode".format(required))
+
+
+def _gather(config, mode, tf):
+    import guarantees
+
+    python = "{}.{}".format(*sys.version_info)
+    runtime = {"tensorflow": tf.__version__, "keras": tf.keras.__version__, "python": python, "mode": mode}
+    config.pluginmanager.register(guarantees.Sweep(runtime, config.getoption("--guarantees")))
 
 
 def pytest_report_header(config):
