@@ -62,10 +62,12 @@ def pytest_configure(config):
 
 
 def _gather(config, mode, tf):
+    import freezecompat
     import guarantees
 
-    python = "{}.{}".format(*sys.version_info)
-    runtime = {"tensorflow": tf.__version__, "keras": tf.keras.__version__, "python": python, "mode": mode}
+    tf.keras.Model  # loads Keras
+    runtime = {"tensorflow": tf.__version__, "keras": freezecompat.detect_backend().keras, "mode": mode}
+    runtime["python"] = "{}.{}".format(*sys.version_info)
     config.pluginmanager.register(guarantees.Sweep(runtime, config.getoption("--guarantees")))
 
 

@@ -6,6 +6,7 @@ what is read is `where(mask, held, v)`.
 
 import contextlib
 import functools
+import re
 
 import numpy as np
 import tensorflow as tf
@@ -17,11 +18,14 @@ v1 = tf.compat.v1
 
 
 def refused(error):
-    """ "refused", and why, in one line of TensorFlow's words: the last of what autograph adds its own to, else the first."""
+    """ "refused", and why: one line of TensorFlow's words, without the names of ops, dtypes and files after them."""
     lines = str(error).strip().splitlines() or [""]
+    line = lines[-1] if lines[0].startswith("in user code") else lines[0]  # autograph puts its own before them
     kind = type(error).__name__
-    line = lines[-1].strip() if lines[0].startswith("in user code") else lines[0]
-    return ": ".join(filter(None, ["refused", kind, line.replace(kind + ": ", "", 1)]))
+    words = re.split(r" to support Op| for node| used by| \(defined|\[|\{", line.replace(kind + ":", "", 1))[0].strip(
+        " .,:"
+    )
+    return ": ".join(filter(None, ["refused", kind, words]))
 
 
 class Rows:

@@ -75,7 +75,7 @@ class Sweep:
             return
         row = {"row": shown.pop("row"), "cells": shown}
         if report.failed:
-            row["failed"] = getattr(report.longrepr, "reprcrash", report.longrepr).message.splitlines()[0]
+            row["failed"] = _fault(report)
         self._tables.setdefault(shown.pop("table"), []).append(row)
 
     def pytest_terminal_summary(self, terminalreporter, exitstatus):
@@ -88,12 +88,17 @@ class Sweep:
             _result_file.write(os.path.join(self._folder, file_name(result)), result)
 
 
+def _fault(report):
+    crash = getattr(report.longrepr, "reprcrash", None)
+    return (crash.message if crash else str(report.longrepr)).splitlines()[0]
+
+
 def file_name(result):
     return "tf{}-{}.json".format(".".join(result["tensorflow"].split(".")[:2]), result["mode"])
 
 
 def caption(result):
-    return "TensorFlow {tensorflow}, Keras {keras}, Python {python}, {mode} mode".format(**result)
+    return "TensorFlow {tensorflow}, {keras}, Python {python}, {mode} mode".format(**result)
 
 
 def read(folder=RESULTS):
@@ -142,20 +147,23 @@ def _rows(results):
 
 
 def _exceptions(results):
-    """A line for each reason why a cell is not "equal": which rows of which runtimes."""
+    """A line for each reason why a cell is not "equal": what of which rows of which runtimes."""
     found = {}
     for result, row in _rows(results):
-        reasons = ["FAILED: " + row["failed"]] if "failed" in row else []
-        for column, cell in row["cells"].items():
-            if cell.startswith("exact only"):
-                reasons.append(cell)
-            elif cell.startswith("refused"):
-                reasons.append("{}, {}".format(column, cell))
-        for reason in dict.fromkeys(reasons):
-            found.setdefault(reason, {}).setdefault(_short(result), []).append(row["row"])
-    if not found:
-        return ["Nothing."]
-    return ["* {}.\n{}".format(reason, _by_runtime(found[reason])) for reason in sorted(found)]
+        cells = {column: cell for column, cell in row["cells"].items() if ": " in cell}
+        if "failed" in row:
+            cells["test"] = "FAILED: " + row["failed"]
+        for column, reason in cells.items():
+            places = found.setdefault(reason, {}).setdefault(_short(result), {})
+            places.setdefault(column, []).append(row["row"])
+    lines = []
+    for reason, runtimes in sorted(found.items()):
+        lines.append("* {}".format(reason))
+        for runtime, places in runtimes.items():
+            for rows in dict.fromkeys(map(tuple, places.values())):
+                of = [column for column in places if tuple(places[column]) == rows]
+                lines.append("  * {}, {}: {}".format(runtime, ", ".join(of), _listed(rows)))
+    return lines or ["Nothing."]
 
 
 def _corrections(results):
@@ -169,10 +177,6 @@ def _corrections(results):
 
 def _short(result):
     return "{} {}".format(result["tensorflow"], result["mode"])
-
-
-def _by_runtime(rows):
-    return "\n".join("  * {}: {}".format(runtime, _listed(names)) for runtime, names in rows.items())
 
 
 def _listed(names):
