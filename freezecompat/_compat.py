@@ -293,6 +293,11 @@ def own_variables(layer: Any) -> List[Tuple[Any, bool]]:
     return [(variable, False) for variable in trained] + [(variable, True) for variable in state]
 
 
+def is_adapted(layer: Any, role: str) -> bool:
+    """True where a Keras 3 layer computes with the sum of this weight and a trained product (`enable_lora`)."""
+    return role in ("kernel", "embeddings") and bool(getattr(layer, "lora_enabled", False))
+
+
 def forget_train_step(model: Any) -> List[Any]:
     """Make a Keras model build its train step anew; returns the update ops of a step that stays behind in a graph."""
     for step in getattr(model, "_distributed_function_cache", {}).values():
