@@ -55,10 +55,9 @@ def as_tensor(value: Any) -> Any:
     return inner.read_value() if hasattr(inner, "read_value") else tensorflow().convert_to_tensor(inner)
 
 
-def constrained(variables: Iterable[Any]) -> List[Any]:
-    """Those of some variables that have a constraint, each once."""
-    found = {id(variable): variable for variable in variables if getattr(variable, "constraint", None) is not None}
-    return list(found.values())
+def has_constraint(variable: Any) -> bool:
+    """True for a variable whose optimizer calls a constraint after each step."""
+    return getattr(variable, "constraint", None) is not None
 
 
 def give_to_constraint(variable: Any, change: Callable[[Any], Any]) -> Callable[[], None]:
