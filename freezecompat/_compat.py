@@ -49,6 +49,26 @@ def backend_variable(obj: Any) -> Any:
     return obj
 
 
+def as_tensor(value: Any) -> Any:
+    """The value of a variable as it is when this runs, also of a reference variable; or a tensor itself."""
+    inner = backend_variable(value)
+    return inner.read_value() if hasattr(inner, "read_value") else tensorflow().convert_to_tensor(inner)
+
+
+def has_constraint(variable: Any) -> bool:
+    """True for a variable whose optimizer calls a constraint after each step."""
+    return getattr(variable, "constraint", None) is not None
+
+
+def give_to_constraint(variable: Any, change: Callable[[Any], Any]) -> Callable[[], None]:
+    """Let a variable's constraint be called with `change` of what it is given; returns the function that undoes it."""
+    holder = variable if is_keras3_variable(variable) else backend_variable(variable)
+    name = "_constraint" if "_constraint" in vars(holder) else "constraint"
+    constraint = getattr(holder, name)
+    setattr(holder, name, lambda value: constraint(change(value)))
+    return lambda: setattr(holder, name, constraint)
+
+
 def is_variable(obj: Any) -> bool:
     """True for a TensorFlow variable or a Keras 3 one that has been created."""
     module = sys.modules.get("tensorflow")
@@ -260,7 +280,7 @@ def keras_description(obj: Any = None) -> Optional[str]:
 def models_compiled_with(optimizer: Any) -> List[Any]:
     """The Keras models that train with an optimizer: it does not know them itself."""
     models = _living(lambda cls: _keras_kind(cls) == "model")
-    return [model for model in models if without_keras_wrapper(getattr(model, "optimizer", None)) is optimizer]
+    return [model for model in models if stepping_optimizer(getattr(model, "optimizer", None)) is optimizer]
 
 
 def _living(wanted: Callable[[type], bool]) -> List[Any]:
@@ -370,12 +390,14 @@ def is_old_keras_optimizer_class(cls: Any) -> bool:
 
 def optimizer_kind(obj: Any) -> Optional[str]:
     """Say "v1", "keras3", "keras" (2.11 and later), "legacy" (OptimizerV2), or None for what is no optimizer."""
-    if isinstance(obj, type):
-        return None
+    return _optimizer_kind(type(obj))
+
+
+def _optimizer_kind(cls: type) -> Optional[str]:
     module = sys.modules.get("tensorflow")
-    if module is not None and isinstance(obj, module.compat.v1.train.Optimizer):
+    if module is not None and module.compat.v1.train.Optimizer in cls.__mro__:
         return "v1"
-    names = {base.__name__ for base in type(obj).__mro__ if _is_keras_module(base.__module__)}
+    names = {base.__name__ for base in cls.__mro__ if _is_keras_module(base.__module__)}
     if "BaseOptimizer" in names:
         return "keras3"
     if "_BaseOptimizer" in names:
@@ -387,7 +409,7 @@ def optimizer_kind(obj: Any) -> Optional[str]:
 
 def wrapped_optimizer(optimizer: Any) -> Any:
     """The optimizer that a wrapper such as LossScaleOptimizer holds, under whatever name, or None."""
-    return next((value for value in vars(optimizer).values() if optimizer_kind(value)), None)
+    return next((value for value in getattr(optimizer, "__dict__", {}).values() if optimizer_kind(value)), None)
 
 
 def optimizers_within(optimizer: Any) -> List[Any]:
@@ -397,11 +419,11 @@ def optimizers_within(optimizer: Any) -> List[Any]:
     return [optimizer] + [one for held in several for one in optimizers_within(held)]
 
 
-def loss_scalers_around(optimizer: Any) -> List[Any]:
-    """The wrappers that scale the loss for an optimizer, the innermost first: it does not know them itself."""
-    for wrapper in _living(_scales_loss):
-        if wrapped_optimizer(wrapper) is optimizer:
-            return [wrapper] + loss_scalers_around(wrapper)
+def wrappers_around(optimizer: Any) -> List[Any]:
+    """The optimizers that hold an optimizer and call it, the innermost first: it does not know them itself."""
+    for wrapper in _living(lambda cls: _optimizer_kind(cls) is not None):
+        if wrapped_optimizer(wrapper) is optimizer and not _steps_in_a_queue(wrapper):
+            return [wrapper] + wrappers_around(wrapper)
     return []
 
 
@@ -421,11 +443,31 @@ def _scales_loss(cls: type) -> bool:
     return any("LossScaleOptimizer" in base.__name__ for base in cls.__mro__)  # tf-keras has a LossScaleOptimizerV3
 
 
-def without_keras_wrapper(optimizer: Any) -> Any:
-    """compile() puts a `tf.train` optimizer into a TFOptimizer, which Keras does not always call: take what is inside."""
+def stepping_optimizer(optimizer: Any) -> Any:
+    """The optimizer at which a step is held: the given one, or what is inside where that alone is called for a step.
+
+    compile() puts a `tf.train` optimizer into a TFOptimizer, which Keras does not always call; contrib's
+    MultitaskOptimizerWrapper is no optimizer and hands on those of the one that it holds.
+    """
     if type(optimizer).__name__ == "TFOptimizer" and not optimizer_kind(optimizer):
-        return optimizer.optimizer
-    return optimizer
+        return stepping_optimizer(optimizer.optimizer)
+    if not optimizer_kind(optimizer):
+        inner = wrapped_optimizer(optimizer)
+        handed_on = inner is not None and getattr(optimizer, "apply_gradients", None) == inner.apply_gradients
+        return stepping_optimizer(inner) if handed_on else optimizer
+    in_a_queue = [wrapped_optimizer(one) for one in optimizers_within(optimizer) if _steps_in_a_queue(one)]
+    return in_a_queue[-1] if in_a_queue else optimizer
+
+
+def _steps_in_a_queue(optimizer: Any) -> bool:
+    """True for the optimizer whose `train_op` only hands gradients over: a queue's thread steps the one inside it."""
+    return any(base.__name__ == "SyncReplicasOptimizer" for base in type(optimizer).__mro__)
+
+
+def taken_from_queue(gradient: Any) -> bool:
+    """True for a gradient that waits in its run for others to hand it over, as in a SyncReplicasOptimizer."""
+    tensor = gradient.values if isinstance(gradient, tensorflow().IndexedSlices) else gradient
+    return "AccumulatorTakeGradient" in getattr(getattr(tensor, "op", None), "type", "")  # eager tensors have no op
 
 
 def step_variable(optimizer: Any) -> Any:

@@ -50,8 +50,8 @@ MUTANTS = [
     Mutant(
         "put-back",
         "backends/held.py",
-        "return self.variable.assign(_compat.select(self.mask(), snapshot, value))",
-        "return self.variable.assign(value)",
+        "return self.variable.assign(self.corrected(snapshot, self.variable))",
+        "return self.variable.assign(_compat.as_tensor(self.variable))",
         "eager",
         _EVERY_GRADIENT + "[Steps tf.train ftrl]",
     ),

@@ -19,7 +19,7 @@ def optimizers_in(optimizer: Any) -> List[Any]:
     if optimizer is None:
         return []
     given = optimizer if isinstance(optimizer, (list, tuple)) else [optimizer]
-    found = [_compat.without_keras_wrapper(one) for one in given]
+    found = [_compat.stepping_optimizer(one) for one in given]
     for one in found:
         if not _compat.optimizer_kind(one):
             hint = "pass an instance, not its class" if isinstance(one, type) else "pass the object that training calls"
@@ -56,7 +56,7 @@ class Attachments:
         if compiled is not None and any(one is optimizer for one in _compat.optimizers_within(compiled)):
             self._attach(compiled)
             return
-        for one in [optimizer] + _compat.loss_scalers_around(optimizer):
+        for one in [optimizer] + _compat.wrappers_around(optimizer):
             self._attach(one)
 
     def _attach(self, optimizer: Any) -> None:
@@ -107,7 +107,7 @@ class Attachments:
             self._model_hooks.uninstall()
 
     def _compiled(self) -> Any:
-        return _compat.without_keras_wrapper(getattr(self._target.model, "optimizer", None))
+        return _compat.stepping_optimizer(getattr(self._target.model, "optimizer", None))
 
     def _join(self, optimizer: Any) -> Adapter:
         adapter = adapter_of(optimizer)
@@ -210,8 +210,21 @@ class Attachments:
         )
 
 
+_checking: List[Any] = []  # the optimizer that is made anew at the moment
+
+
 def _check_can_be_made_anew(optimizer: Any) -> None:
     """Raise where the slots of a fresh optimizer could not be found out when elements are frozen or thawed."""
+    if _checking:
+        return  # a class that attaches a freeze to each new instance would be made anew for ever
+    _checking.append(optimizer)
+    try:
+        _make_anew(optimizer)
+    finally:
+        _checking.pop()
+
+
+def _make_anew(optimizer: Any) -> None:
     for one in _compat.optimizers_within(optimizer):
         try:
             if len(_compat.optimizers_within(one)) == 1:  # a wrapper has no slots

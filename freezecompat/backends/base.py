@@ -4,6 +4,7 @@ No class is touched: a hook is a callable object in the `__dict__` of one instan
 class, and `uninstall` takes it away again.
 """
 
+import functools
 import weakref
 from typing import Any, Callable, Dict, Iterable, List, Optional, Sequence, Tuple
 
@@ -153,11 +154,12 @@ class Adapter:
         caller = _compat.loss_scaler_that_calls(self.optimizer)
         if caller is not None:
             self._callers.add(caller)
-        weights = {id(held): held for held in map(self._held, [variable for _, variable in pairs])}
-        for variable in self.known_variables():
-            held = self._held(variable)
-            weights.setdefault(id(held), held)
-        return Holding(list(weights.values()), [gradient for gradient, _ in pairs], self if counted else None)
+        variables = {id(variable): variable for variable in [v for _, v in pairs] + list(self.known_variables())}
+        holding = [(variable, self._held(variable)) for variable in variables.values()]
+        weights = {id(held): held for _, held in holding}
+        constrained = [(variable, held) for variable, held in holding if _compat.has_constraint(variable)]
+        gradients = [gradient for gradient, _ in pairs]
+        return Holding(list(weights.values()), gradients, self if counted else None, constrained)
 
     def _held(self, variable: Any) -> HeldWeight:
         held = held_weight(_compat.backend_variable(variable))
@@ -206,12 +208,17 @@ class Holding:
     """
 
     def __init__(
-        self, weights: List[HeldWeight], gradients: Sequence[Any] = (), adapter: Optional[Adapter] = None
+        self,
+        weights: List[HeldWeight],
+        gradients: Sequence[Any] = (),
+        adapter: Optional[Adapter] = None,
+        constrained: Sequence[Tuple[Any, HeldWeight]] = (),
     ) -> None:
         eager = _compat.tensorflow().executing_eagerly()
         self._weights = [held for held in weights if held.frozen or not eager]
         self._gradients = [gradient for gradient in gradients if gradient is not None]
         self._adapter = adapter  # that counts the step, if it is one
+        self._constrained = constrained
         self._by_hand = _compat.order_by_hand()
         self._done = False
 
@@ -226,6 +233,7 @@ class Holding:
         self._built_before = len(_ops_built_here())
         self._order = self._after(before + self._gradients)
         self._order.__enter__()
+        self._show_held_values_to_constraints()
         return self.correct
 
     def correct(self, result: Any = None, name: Optional[str] = None) -> Any:
@@ -239,9 +247,20 @@ class Holding:
         return _compat.tensorflow().group(*done, name=name) if self._by_hand else result
 
     def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
+        for undo in reversed(self._undo):
+            undo()
         self._order.__exit__(kind, error, trace)
         if kind is not None and not self._done and _compat.tensorflow().executing_eagerly():
             self.correct()
+
+    def _show_held_values_to_constraints(self) -> None:
+        """The optimizer calls them before we correct: what it has moved is not what they are to see."""
+        snapshots = {id(held): snapshot for held, snapshot in self._snapshots}
+        self._undo = [
+            _compat.give_to_constraint(variable, functools.partial(held.corrected, snapshots[id(held)]))
+            for variable, held in self._constrained
+            if id(held) in snapshots
+        ]
 
     def _after(self, before: Sequence[Any]) -> Any:
         return _compat.control_dependencies(before if self._by_hand else [])

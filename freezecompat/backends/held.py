@@ -4,8 +4,9 @@ A state lives as long as its variable does, in a table of weak references: a tf.
 it goes on reading its mask after a release, and a later freeze reaches it there.
 """
 
+import contextlib
 import weakref
-from typing import Any, Callable, Dict, Iterable, List, Optional, Set, Tuple
+from typing import Any, Callable, Dict, Iterable, Iterator, List, Optional, Set, Tuple
 
 import numpy as np
 
@@ -153,8 +154,11 @@ class HeldWeight:
 
     def put_back(self, snapshot: Any) -> Any:
         """Write the held values over what the step left in the frozen elements."""
-        value = self.variable.read_value()
-        return self.variable.assign(_compat.select(self.mask(), snapshot, value))
+        return self.variable.assign(self.corrected(snapshot, self.variable))
+
+    def corrected(self, snapshot: Any, value: Any) -> Any:
+        """A value of the weight, a tensor or a variable, with the held values in the frozen elements."""
+        return _compat.select(self.mask(), snapshot, _compat.as_tensor(value))
 
     # Values, from outside of a step -----------------------------------------------------------------------------------
 
@@ -250,6 +254,17 @@ class GraphWeight(HeldWeight):
             self._build()
         return self._mask
 
+    @contextlib.contextmanager
+    def mask_read_after(self, gradient: Any) -> Iterator[None]:
+        """In this context the phases read the mask once a gradient is there, which their run may wait for."""
+        shared = self.mask()
+        with _compat.control_dependencies([gradient]):
+            self._mask = self._read()
+        try:
+            yield
+        finally:
+            self._mask = shared
+
     def _build(self) -> None:
         tf, v1 = _compat.tensorflow(), _compat.v1()
         with tf.init_scope(), v1.name_scope("freezecompat"):
@@ -259,7 +274,8 @@ class GraphWeight(HeldWeight):
             self._assign_mask = mask.assign(self._new_mask).op
             self._first_mask = tf.constant(self.frozen.dense()) if self.frozen else None
             first = nothing if self._first_mask is None else self._first_mask
-            self._mask = v1.cond(mask.is_initialized(), mask.read_value, lambda: tf.identity(first))
+            self._read = lambda: v1.cond(mask.is_initialized(), mask.read_value, lambda: tf.identity(first))
+            self._mask = self._read()
             self._first_indices = _compat.variable_of_any_length(tf.zeros([0], tf.int64), "first_indices")
             self._first_values = _compat.variable_of_any_length(tf.zeros([0], self.dtype), "first_values")
             self._has_first = self._first_values.is_initialized()

@@ -1,9 +1,10 @@
 """The adapter for `tf.train` optimizers: real TF 1.x and tf.compat.v1, eager mode and graphs."""
 
-from typing import Any, Callable, Dict, Optional
+import contextlib
+from typing import Any, Callable, Dict, List, Optional
 
 from .. import _compat
-from .base import Adapter, Holding
+from .base import Adapter, Holding, Pair
 
 
 class TrainOptimizer(Adapter):
@@ -27,14 +28,24 @@ class TrainOptimizer(Adapter):
         return self.select(original(loss, var_list, *args, **kwargs))
 
     def _apply_gradients(self, original: Any, grads_and_vars: Any, *args: Any, **kwargs: Any) -> Any:
-        pairs = self.select([(g, _compat.backend_variable(v)) for g, v in grads_and_vars])
-        # What has no gradient is left alone: it may have no value yet, or be stepped by another optimizer at this moment.
-        with self.holding([(g, v) for g, v in pairs if g is not None]) as correct:
-            self._correct = correct
-            result = original(pairs, *args, **kwargs)
-            if self._correct is not None:  # a subclass with a step of its own that does not finish through _finish
-                return self._take_correct()(result)
+        pairs = [(g, _compat.backend_variable(v)) for g, v in grads_and_vars]
+        with self._masks_of_the_step(pairs):
+            pairs = self.select(pairs)
+            # What has no gradient is left alone: it may have no value yet, or be stepped by another optimizer just now.
+            with self.holding([(g, v) for g, v in pairs if g is not None]) as correct:
+                self._correct = correct
+                result = original(pairs, *args, **kwargs)
+                if self._correct is not None:  # a subclass with a step of its own that does not finish through _finish
+                    return self._take_correct()(result)
         return result
+
+    def _masks_of_the_step(self, pairs: List[Pair]) -> Any:
+        """Read masks when the step begins: a run that waits for its gradients began before the last freeze or thaw."""
+        stack = contextlib.ExitStack()
+        for gradient, variable in pairs:
+            if _compat.taken_from_queue(gradient):
+                stack.enter_context(self._held(variable).mask_read_after(gradient))
+        return stack
 
     def _finish(self, original: Any, update_ops: Any, name_scope: Optional[str] = None) -> Any:
         if self._correct is None:

@@ -42,6 +42,35 @@ def test_a_constraint_sees_the_whole_weight_and_counts_for_the_free_elements(kit
     frozen.verify()
 
 
+MOVING = [(name, lambda module: module.Ftrl(learning_rate=0.5), "ftrl") for name in sorted(KITS)]
+MOVING += [
+    (name, lambda module: module.AdamW(learning_rate=0.5, weight_decay=0.5), "adamw") for name in sorted(AVERAGING)
+]
+
+
+@pytest.mark.parametrize("kit, make", [pytest.param(*case[:2], id="-".join(case[::2])) for case in MOVING])
+def test_a_constraint_sees_held_values_that_the_step_has_moved(kit, make):
+    """Ftrl rebuilds each weight from its slots and AdamW decays it, frozen ones too, before the constraint looks."""
+    kit = KITS[kit]
+    mask, held = MASKS["hidden/kernel"], kits.HIDDEN_KERNEL
+    layer = kit.keras.layers.Dense(3, use_bias=False, kernel_constraint=kit.keras.constraints.UnitNorm())
+    layer(tf.constant(kits.X))
+    layer.set_weights([held])
+    optimizer, stock = make(kit.module), make(kit.module)
+    frozen = fc.freeze(layer, {"kernel": SPEC["hidden/kernel"]}, optimizer=optimizer)
+    free = tf.Variable(held)
+    for step in range(3):
+        gradient = np.cos(np.arange(12.0, dtype="f4") + step).reshape(held.shape)
+        optimizer.apply_gradients([(tf.constant(gradient), layer.trainable_variables[0])])
+        stock.apply_gradients([(tf.constant(np.where(mask, 0, gradient).astype("f4")), free)])
+        whole = np.where(mask, held, free.numpy())
+        free.assign(np.array(layer.kernel_constraint(tf.constant(whole))))
+        now = layer.get_weights()[0]
+        assert now[mask].tobytes() == held[mask].tobytes()
+        np.testing.assert_allclose(now[~mask], free.numpy()[~mask], rtol=1e-6)
+    frozen.verify()
+
+
 @pytest.mark.parametrize("every", [None, 2], ids=["at the end", "every second step"])
 @pytest.mark.parametrize("kit", sorted(AVERAGING))
 def test_a_moving_average_that_overwrites_the_weights(kit, every):

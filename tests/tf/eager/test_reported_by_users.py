@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import tensorflow as tf
 
 import freezecompat as fc
 import runtimes
@@ -61,6 +62,25 @@ def test_an_optimizer_that_can_not_be_made_anew(keras):
     with pytest.raises(fc.ArgumentError, match="Custom can't be made anew.*get_config"):
         fc.freeze(model, SPEC)
     assert (dict(vars(model.optimizer)), sorted(vars(model))) == before
+
+
+def test_an_optimizer_that_attaches_a_freeze_to_itself(keras):
+    """A class whose every new instance is attached: the ones that are made to know fresh slots too."""
+    made = []
+
+    class Attached(keras.optimizers.Adam):
+        def __init__(self, learning_rate=0.01, **options):
+            super(Attached, self).__init__(learning_rate, **options)
+            made.append(self)
+            fc.freeze([tf.Variable([0.0])], fc.FreezeSpec.empty(), optimizer=self)
+
+    model = compiled(keras, Attached())
+    fit(model)
+    with fc.freeze(model, SPEC) as frozen:
+        before = model.get_layer("h").get_weights()[0]
+        fit(model)
+        frozen.verify()
+        assert ((model.get_layer("h").get_weights()[0] != before).sum() == before.size - 2) and len(made) < 12
 
 
 def test_a_target_inside_a_model_that_was_fitted(keras):

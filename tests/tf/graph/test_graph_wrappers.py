@@ -47,6 +47,7 @@ def wrappers():
         opt = importlib.import_module("tensorflow.contrib.opt")
         mixed = importlib.import_module("tensorflow.contrib.mixed_precision")
         found["MovingAverage"] = lambda inner: opt.MovingAverageOptimizer(inner, average_decay=0.5)
+        found["Multitask"] = opt.MultitaskOptimizerWrapper
         found["contrib loss scale"] = lambda inner: mixed.LossScaleOptimizer(inner, mixed.FixedLossScaleManager(128.0))
     return found
 
@@ -101,3 +102,22 @@ def test_a_frozen_nan_skips_no_step_of_a_loss_scaler(given):
         session.run(train_op)
         assert (session.run(weight) != before).tolist() == [False, True, True]
         frozen.verify()
+
+
+@pytest.mark.parametrize("given", ["inner", "outer"])
+def test_the_mixed_precision_graph_rewrite(given):
+    """enable_mixed_precision_graph_rewrite itself, with sessions that have it on."""
+    experimental = v1.train.experimental
+    program, oracle = Wrapped(graph_kit.adam()), Wrapped(graph_kit.adam(), oracle=True)
+    try:
+        for one in (program, oracle):
+            one.outer = experimental.enable_mixed_precision_graph_rewrite(one.optimizer, 128.0)
+            one.session = v1.Session(graph=one.session.graph)
+        optimizer = {"inner": program.optimizer, "outer": program.outer}[given]
+        frozen = fc.freeze(program.target, MASKS, optimizer=optimizer, session=program.session)
+        program.finish()
+        oracle.set_frozen(MASKS)
+        graph_kit.train_beside(program, oracle, range(4))
+        frozen.verify(session=program.session)
+    finally:
+        experimental.disable_mixed_precision_graph_rewrite()
