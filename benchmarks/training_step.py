@@ -89,8 +89,8 @@ class Keras:
 
     by_hand = ("constraint",)
 
-    def __init__(self, keras, jit=None):
-        self.keras, self.options = keras, {} if jit is None else {"jit_compile": jit}
+    def __init__(self, keras, jit):
+        self.keras, self.jit = keras, jit
 
     def make(self, load, elements=None, freeze=False, by_hand=None):
         keras = self.keras
@@ -100,7 +100,7 @@ class Keras:
             hold.held = tf.constant(np.array(model.get_layer("frozen").kernel))
         if by_hand == "tfmot":
             model = pruned(model)
-        model.compile(keras.optimizers.Adam(RATE), "mse", **self.options)
+        model.compile(keras.optimizers.Adam(RATE), "mse", jit_compile=self.jit)
         if freeze:
             fc.freeze(model, spec_of("frozen/kernel", elements))
         callbacks = pruning_callbacks(by_hand)
@@ -145,9 +145,7 @@ class Graph:
 
     def make(self, load, elements=None, freeze=False, by_hand=None):
         with tf.Graph().as_default() as graph:
-            x, y = v1.placeholder(tf.float32, (BATCH,) + load.x.shape[1:]), v1.placeholder(
-                tf.float32, (BATCH,) + load.y.shape[1:]
-            )
+            x, y = [v1.placeholder(tf.float32, (BATCH,) + array.shape[1:]) for array in (load.x, load.y)]
             kernel = v1.get_variable("kernel", load.shape, use_resource=True)
             loss = tf.reduce_mean(tf.square(self.output(load, x, kernel) - y))
             optimizer = v1.train.AdamOptimizer(RATE)

@@ -36,6 +36,7 @@ from .exceptions import (
     StepBypassed,
     UnbuiltModel,
     UnknownWeight,
+    WeightReplaced,
 )
 from .frozen import Frozen
 from .masks import build_masks
@@ -70,6 +71,7 @@ __all__ = [
     "UnbuiltModel",
     "UnknownWeight",
     "Weight",
+    "WeightReplaced",
     "build_masks",
     "detect_backend",
     "elements",

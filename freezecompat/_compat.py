@@ -56,10 +56,9 @@ def as_tensor(value: Any) -> Any:
     return inner.read_value() if hasattr(inner, "read_value") else tensorflow().convert_to_tensor(inner)
 
 
-def constrained(variables: Iterable[Any]) -> List[Any]:
-    """Those of some variables that have a constraint, each once."""
-    found = {id(variable): variable for variable in variables if getattr(variable, "constraint", None) is not None}
-    return list(found.values())
+def has_constraint(variable: Any) -> bool:
+    """True for a variable whose optimizer calls a constraint after each step."""
+    return getattr(variable, "constraint", None) is not None
 
 
 def give_to_constraint(variable: Any, change: Callable[[Any], Any]) -> Callable[[], None]:
@@ -313,6 +312,11 @@ def own_variables(layer: Any) -> List[Tuple[Any, bool]]:
     else:
         trained, state = layer._trainable_weights, layer._non_trainable_weights
     return [(variable, False) for variable in trained] + [(variable, True) for variable in state]
+
+
+def is_adapted(layer: Any, role: str) -> bool:
+    """True where a Keras 3 layer computes with the sum of this weight and a trained product (`enable_lora`)."""
+    return role in ("kernel", "embeddings") and bool(getattr(layer, "lora_enabled", False))
 
 
 def forget_train_step(model: Any) -> List[Any]:

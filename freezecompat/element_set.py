@@ -35,12 +35,7 @@ class ElementSet:
     __hash__ = None  # type: ignore[assignment]
 
     def __init__(
-        self,
-        shape: Shape,
-        indices: Any = None,
-        dense: Any = None,
-        axes: Optional[Tuple[Axis, ...]] = None,
-        count: Optional[int] = None,
+        self, shape: Shape, indices: Any = None, dense: Any = None, axes: Optional[Tuple[Axis, ...]] = None
     ) -> None:
         """Hold one of three forms that is the set's own from now on; the classmethods are the way to make a set.
 
@@ -49,14 +44,11 @@ class ElementSet:
             indices: int64 array (count,), sorted, unique and in range.
             dense: bool array of `shape`, True = in the set.
             axes: for each axis its indices; the set has all their combinations.
-            count: how many elements are in the set, where that is known.
         """
         self._shape = tuple(shape)
         self._size = _size(self._shape)
         self._indices, self._dense, self._axes = indices, dense, axes
-        if count is not None:
-            self._count = count
-        elif axes is not None:
+        if axes is not None:
             self._count = _size(tuple(map(len, axes)))
         else:
             self._count = int(np.count_nonzero(dense)) if indices is None else len(indices)
@@ -366,7 +358,7 @@ class ElementSet:
     def __invert__(self) -> "ElementSet":
         mask = np.ones(self._shape, bool)
         self._add_to(mask, False)
-        return ElementSet(self._shape, dense=mask, count=self._size - self._count).compact()
+        return ElementSet(self._shape, dense=mask).compact()
 
     def __repr__(self) -> str:
         return "ElementSet({} of {}, shape {})".format(self.count, self._size, self._shape)

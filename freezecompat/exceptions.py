@@ -67,6 +67,10 @@ class GraphAlreadyBuilt(FreezeCompatError, RuntimeError):
     """The graph has an update of the weight that was built before the freeze, and can't be reached any more."""
 
 
+class WeightReplaced(FreezeCompatError, RuntimeError):
+    """A frozen weight is no longer what its model trains: its layer or variable was replaced, or adapted, since."""
+
+
 class Released(FreezeCompatError, RuntimeError):
     """The `Frozen` was released and holds nothing any more."""
 

@@ -32,6 +32,7 @@ from .exceptions import (
     SpecTypeError,
     StaleSession,
     StepBypassed,
+    WeightReplaced,
 )
 from .masks import Selection, build
 from .report import Report, ReportRow
@@ -70,7 +71,7 @@ class Frozen(ActedOn):
         try:
             for optimizer in optimizers:
                 self._attachments.attach(optimizer)
-            self._attachments.start_following()
+            self._attachments.start_following(self._check_in_place)
             with slots_kept(self._target.held.values()) if slots_are_right else contextlib.nullcontext():
                 self._change(selected.sets, session, selected.pins)
         except BaseException:
@@ -132,12 +133,14 @@ class Frozen(ActedOn):
 
         Raises:
             StepBypassed: a held element has moved in a step that did not pass through the freeze.
+            WeightReplaced: a weight, frozen already or now, is not what the model trains any more.
             GraphAlreadyBuilt: the graph has an update of the weight that can't be reached.
             ArgumentError: the graph's ops are built and there is no session to tell.
         """
         self._live()
         session = self._session(session)
         selected = self._select(spec, session)
+        self._check_in_place(selected.sets)
         self._check_reachable(selected.sets)
         self._check_told(selected.sets, session)
         if self._attachments.may_be_bypassed():
@@ -216,6 +219,18 @@ class Frozen(ActedOn):
                     "at any time.".format(address, missed[0].name)
                 )
 
+    def _check_in_place(self, more: Iterable[str] = ()) -> None:
+        """Raise where a weight, frozen already or named here, is not what the target trains any more."""
+        for address, why in self._replaced(more).items():
+            raise WeightReplaced(
+                "{}: {}. Call release() on the Frozen that fc.freeze returned, and freeze again after the change; "
+                "thaw({!r}) gives up this weight alone".format(address, why, {address: "all"})
+            )
+
+    def _replaced(self, more: Iterable[str] = ()) -> Dict[str, str]:
+        looked_at = self._frozen_addresses() + list(more)
+        return self._target.origin.replaced({address: self._target.held[address] for address in looked_at})
+
     def _check_told(self, addresses: Iterable[str], session: Any) -> None:
         for address in addresses:
             if session is None and self._target.held[address].built:
@@ -256,12 +271,14 @@ class Frozen(ActedOn):
 
         Raises:
             NotAnOptimizer: it is no optimizer.
+            WeightReplaced: a frozen weight is not what the model trains any more.
             GraphAlreadyBuilt: the graph has an update of a frozen weight already that can't be reached.
         """
         self._live()
         optimizers = optimizers_in(optimizer)
         if not optimizers:
             raise NotAnOptimizer("attach needs an optimizer or a list of them, received {!r}".format(optimizer))
+        self._check_in_place()
         self._check_reachable(self._frozen_addresses())
         for one in optimizers:
             self._attachments.attach(one)
@@ -291,10 +308,12 @@ class Frozen(ActedOn):
 
         Raises:
             ArgumentError: in a TF1 graph; use `hold_after` there.
+            WeightReplaced: a frozen weight is not what the model trains any more.
         """
         self._live()
         if self._target.graph is not None:
             raise ArgumentError("hold() is for eager mode and tf.function; in a TF1 graph run hold_after(train_op)")
+        self._check_in_place()
         self._attachments.by_hand = True
         with Holding(list(self._target.held.values())) as correct:
             yield self
@@ -400,6 +419,7 @@ class Frozen(ActedOn):
             FrozenWeightsMoved: some differ; `.moved` has them all.
             StepBypassed: some differ, in a step that did not pass through the freeze.
             NotAttached: nothing holds the elements yet.
+            WeightReplaced: a frozen weight is not what the model trains any more.
             NoReferenceYet: in a graph: the session had no values at freeze, and no step has run.
             StaleSession: the session does not know of the latest freeze or thaw.
         """
@@ -409,6 +429,7 @@ class Frozen(ActedOn):
                 "no optimizer is attached, so that nothing holds the frozen elements: frozen.attach(optimizer), or pass "
                 "optimizer= to freeze, or compile the model"
             )
+        self._check_in_place()
         session = self._session(session)
         if self._target.graph is not None:
             session = self._needed(session)
@@ -461,6 +482,7 @@ class Frozen(ActedOn):
                 "before the optimizer was attached is not reached".format(name, steps, "" if steps == 1 else "s")
             )
         notes.extend(self._attachments.inner_steps())
+        notes.extend("{}: {}".format(address, why) for address, why in self._replaced().items())
         if session is not None and any(held.stale(session) for held in self._target.held.values()):
             notes.append("this session is stale: frozen.sync(session) tells it of the latest freeze or thaw")
         return Report(rows, self._attachments.names, notes)
@@ -496,8 +518,10 @@ class Frozen(ActedOn):
 
         Raises:
             StaleSession: the session does not know of the latest freeze or thaw.
+            WeightReplaced: a frozen weight is not what the model trains any more.
         """
         self._live()
+        self._check_in_place()
         session = self._session(session)
         if self._target.graph is not None:
             session = self._needed(session)

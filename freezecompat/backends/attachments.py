@@ -2,7 +2,7 @@
 
 import warnings
 import weakref
-from typing import Any, Dict, List, Optional, Tuple
+from typing import Any, Callable, Dict, List, Optional, Tuple
 
 from .. import _compat
 from ..exceptions import ArgumentError, NotAnOptimizer
@@ -78,9 +78,15 @@ class Attachments:
             self._leave(adapter)
             self._detached.add(adapter.optimizer)
 
-    def start_following(self) -> None:
+    def start_following(self, check: Callable[[], None]) -> None:
+        """Follow the model's optimizer from here on, and `check` whenever that is looked at before a training."""
+
+        def follow_and_check() -> None:
+            self.follow()
+            check()
+
         if self._target.model is not None:
-            self._model_hooks = ModelHooks(self._target.model, self.follow)
+            self._model_hooks = ModelHooks(self._target.model, follow_and_check)
             self.follow()
 
     def follow(self) -> None:

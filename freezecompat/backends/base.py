@@ -154,11 +154,10 @@ class Adapter:
         caller = _compat.loss_scaler_that_calls(self.optimizer)
         if caller is not None:
             self._callers.add(caller)
-        weights = {id(held): held for held in map(self._held, [variable for _, variable in pairs])}
-        for variable in self.known_variables():
-            held = self._held(variable)
-            weights.setdefault(id(held), held)
-        constrained = [(variable, self._held(variable)) for variable in _compat.constrained(v for _, v in pairs)]
+        variables = {id(variable): variable for variable in [v for _, v in pairs] + list(self.known_variables())}
+        holding = [(variable, self._held(variable)) for variable in variables.values()]
+        weights = {id(held): held for _, held in holding}
+        constrained = [(variable, held) for variable, held in holding if _compat.has_constraint(variable)]
         gradients = [gradient for gradient, _ in pairs]
         return Holding(list(weights.values()), gradients, self if counted else None, constrained)
 
@@ -248,7 +247,7 @@ class Holding:
         return _compat.tensorflow().group(*done, name=name) if self._by_hand else result
 
     def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
-        for undo in self._undo:
+        for undo in reversed(self._undo):
             undo()
         self._order.__exit__(kind, error, trace)
         if kind is not None and not self._done and _compat.tensorflow().executing_eagerly():

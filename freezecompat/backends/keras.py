@@ -64,7 +64,7 @@ class Keras3Optimizer(KerasOptimizer):
 
 
 class ModelHooks:
-    """Calls `follow` after each compile of a model, and before each fit and train_on_batch."""
+    """Calls `follow` after each compile of a model, and before each fit and train_on_batch; what it raises comes through."""
 
     _BEFORE = ("fit", "fit_generator", "train_on_batch")
 

@@ -21,6 +21,7 @@ class Place(NamedTuple):
     role: str
     meaning: Meaning
     outer_units: Optional[Tuple[str, Any]]  # (address of the attention layer around, axis of its heads)
+    owner: Any  # the layer that holds it
     variable: Any
     is_state: bool  # made as not trainable: its layer writes it itself
 
@@ -30,16 +31,21 @@ def places(target: Any) -> Iterator[Place]:
     return _walk(target, "", Counter(), ())
 
 
-def pruning_wrappers(target: Any) -> List[Any]:
-    """The layers inside of a layer or model, itself included, in which TensorFlow Model Optimization prunes another."""
+def layers_within(target: Any) -> List[Any]:
+    """The layers inside of a layer or model, itself included, each once."""
     found, todo, seen = [], [target], set()
     while todo:
         layer = todo.pop()
         if id(layer) not in seen:
             seen.add(id(layer))
-            found += [layer] if _pruned(layer) is not None else []
+            found.append(layer)
             todo += _compat.sublayers(layer)
     return found
+
+
+def pruning_wrappers(target: Any) -> List[Any]:
+    """Those of them in which TensorFlow Model Optimization prunes another."""
+    return [layer for layer in layers_within(target) if _pruned(layer) is not None]
 
 
 def _walk(layer: Any, path: str, taken: Counter, above: Tuple[Any, ...]) -> Iterator[Place]:
@@ -55,6 +61,7 @@ def _walk(layer: Any, path: str, taken: Counter, above: Tuple[Any, ...]) -> Iter
             role=role,
             meaning=meaning(layer, role, len(variable.shape)),
             outer_units=None if heads is None else (path.rpartition("/")[0], heads),
+            owner=layer,
             variable=variable,
             is_state=is_state,
         )

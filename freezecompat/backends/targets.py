@@ -10,6 +10,7 @@ from ..exceptions import ArgumentError, UnbuiltModel
 from ..resolve import Weight
 from . import keras_tree
 from .held import GraphWeight, HeldWeight, held_weight
+from .origin import Origin, weights_of
 
 
 class Target(NamedTuple):
@@ -18,6 +19,7 @@ class Target(NamedTuple):
     rows: List[Weight]
     held: Dict[str, HeldWeight]
     model: Any  # the Keras model whose compile() is followed, or None
+    origin: Origin
     unheld: FrozenSet[str] = frozenset()  # addresses of weights that layers write in their forward pass
 
     @property
@@ -82,7 +84,7 @@ def describe(target: Any) -> Target:
     if _compat.is_variable(target):
         raise ArgumentError("the target is one variable; pass a list of variables: [variable]")
     if _compat.is_module(target):
-        return _of_variables(target.variables)
+        return _of_variables(target.variables)._replace(origin=Origin(target))
     if isinstance(target, (list, tuple)):
         return _of_variables(target)
     raise ArgumentError(
@@ -114,17 +116,15 @@ def _graph_trainables() -> Sequence[Any]:
 
 
 def _of_layer(layer: Any, model: Any) -> Target:
-    try:
-        weights = list(layer.weights)
-    except ValueError:  # Keras 2: "Weights for model x have not yet been created"
-        weights = []
+    weights = weights_of(layer)
     if not weights or not all(map(_compat.is_variable, weights)):
         raise UnbuiltModel(
             "{} {!r} has no weights yet. Build it first: give it an input shape, call it on a batch, or call "
             "build(input_shape)".format(type(layer).__name__, layer.name)
         )
     found: Dict[int, List[keras_tree.Place]] = {}
-    for place in keras_tree.places(layer):
+    places = list(keras_tree.places(layer))
+    for place in places:
         found.setdefault(id(_compat.backend_variable(place.variable)), []).append(place)
     trainable = {id(_compat.backend_variable(v)) for v in layer.trainable_variables}
     entries, unheld = [], []
@@ -139,7 +139,7 @@ def _of_layer(layer: Any, model: Any) -> Target:
         else:
             entries.append((_plain_name(variable), variable, aliases, {}))
     ordinals = {id(_compat.backend_variable(v)): k for k, v in enumerate(_unique(layer.trainable_variables))}
-    return _target(entries, trainable, ordinals, model)._replace(unheld=frozenset(unheld))
+    return _target(entries, trainable, ordinals, model)._replace(origin=Origin(layer, places), unheld=frozenset(unheld))
 
 
 def _meant(place: keras_tree.Place) -> Dict[str, Any]:
@@ -206,7 +206,7 @@ def _target(entries: List[Tuple[Any, ...]], trainable: set, ordinals: Dict[int, 
         held[address] = state
     if len({isinstance(state, GraphWeight) for state in held.values()}) > 1:
         raise ArgumentError("the target mixes variables of eager mode and of a TF1 graph: freeze them apart")
-    return Target(rows, held, model)
+    return Target(rows, held, model, Origin())
 
 
 def _plain_name(variable: Any) -> str:

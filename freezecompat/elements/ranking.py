@@ -6,7 +6,7 @@ from typing import Callable, Iterator, NamedTuple, Optional, Sequence, Tuple, Un
 import numpy as np
 
 _PIECE = 1 << 15  # keys that stay in the cache, and in memory that the allocator has at hand
-_FEW = 1 << 16  # keys that may be held at once, beside a weight of any size
+_FEW = 1 << 16  # keys that are held at once without a second thought, beside a weight of any size
 _DIGIT = 8  # bits that one pass decides
 
 Keys = Callable[[Union[slice, np.ndarray]], np.ndarray]

@@ -42,15 +42,21 @@ def test_a_constraint_sees_the_whole_weight_and_counts_for_the_free_elements(kit
     frozen.verify()
 
 
-@pytest.mark.parametrize("kit", sorted(KITS))
-def test_a_constraint_sees_held_values_that_the_step_has_moved(kit):
-    """Ftrl rebuilds each weight from its slots, frozen ones too, before the constraint looks."""
+MOVING = [(name, lambda module: module.Ftrl(learning_rate=0.5), "ftrl") for name in sorted(KITS)]
+MOVING += [
+    (name, lambda module: module.AdamW(learning_rate=0.5, weight_decay=0.5), "adamw") for name in sorted(AVERAGING)
+]
+
+
+@pytest.mark.parametrize("kit, make", [pytest.param(*case[:2], id="-".join(case[::2])) for case in MOVING])
+def test_a_constraint_sees_held_values_that_the_step_has_moved(kit, make):
+    """Ftrl rebuilds each weight from its slots and AdamW decays it, frozen ones too, before the constraint looks."""
     kit = KITS[kit]
     mask, held = MASKS["hidden/kernel"], kits.HIDDEN_KERNEL
     layer = kit.keras.layers.Dense(3, use_bias=False, kernel_constraint=kit.keras.constraints.UnitNorm())
     layer(tf.constant(kits.X))
     layer.set_weights([held])
-    optimizer, stock = [kit.module.Ftrl(learning_rate=0.5) for _ in range(2)]
+    optimizer, stock = make(kit.module), make(kit.module)
     frozen = fc.freeze(layer, {"kernel": SPEC["hidden/kernel"]}, optimizer=optimizer)
     free = tf.Variable(held)
     for step in range(3):
