@@ -66,11 +66,11 @@ def test_the_table(tmp_path):
     text, _ = sweep(tmp_path)
     assert text.splitlines() == [
         "TensorFlow 2.15.1, tf.keras 2.15.0, Python 3.11, eager mode: The laws.",
-        "               step 0  step 3      needs the correction",
+        "               step 0      step 3      needs the correction",
         "keras Lamb     exact only  exact only  yes",
-        "keras Nadam    equal   FAILED      FAILED",
-        "keras SGD      FAILED  FAILED      FAILED",
-        "tf.train Adam  equal   equal       no",
+        "keras Nadam    equal       FAILED      FAILED",
+        "keras SGD      FAILED      FAILED      FAILED",
+        "tf.train Adam  equal       equal       no",
     ]
 
 

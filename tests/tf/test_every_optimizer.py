@@ -67,7 +67,8 @@ def train(case, program, oracle, masks, steps):
             mask = masks.get(name, np.zeros(value.shape, bool))
             assert value[mask].tobytes() == before[name][mask].tobytes(), "{} moved at step {}".format(name, step)
             if value.tobytes() != expected[name].tobytes():
-                assert case.mixes_elements, "{} is not the oracle's at {}".format(name, step)
+                differ = np.argwhere(value != expected[name]).tolist()
+                assert case.mixes_elements, "{} is not the oracle's at {}, in {}".format(name, step, differ)
                 shown = "exact only: " + case.mixes_elements
             moved[name] |= value != before[name]
     for name, found in moved.items():
