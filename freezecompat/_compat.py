@@ -124,6 +124,13 @@ def bits(values: Any) -> Any:
     return tf.bitcast(values, integer)
 
 
+def with_bits_of(values: Any, bytes_: Any) -> Any:
+    """Real numbers where a byte is -1, and 0 where it is 0, whatever stands there: a tensor of the shape of both."""
+    tf = tensorflow()
+    integers = bits(values)
+    return tf.bitcast(tf.bitwise.bitwise_and(integers, tf.cast(bytes_, integers.dtype)), values.dtype)
+
+
 def is_reference(variable: Any) -> bool:
     """True for a reference variable of a TF1 graph, whose value tensors are the buffer that its updates write."""
     return not hasattr(variable, "handle")

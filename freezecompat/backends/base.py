@@ -143,9 +143,13 @@ class Adapter:
         """(gradient, variable) pairs with the gradients selected and the variables unwrapped or not, as they came."""
         return [(self._held(variable).select(gradient), variable) for gradient, variable in pairs]
 
+    def select_for_step(self, pairs: Sequence[Pair]) -> List[Pair]:
+        """The same for pairs that nothing but the optimizer's own step gets."""
+        return [(self._held(variable).select_for_step(gradient), variable) for gradient, variable in pairs]
+
     def step(self, pairs: Sequence[Pair], run: Callable[[List[Pair]], Any]) -> Any:
         """A whole step: `run` is the optimizer's own, given the selected pairs; its result comes back."""
-        pairs = self.select(pairs)
+        pairs = self.select_for_step(pairs)
         with self.holding(pairs) as correct:
             return correct(run(pairs))
 

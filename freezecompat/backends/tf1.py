@@ -30,7 +30,7 @@ class TrainOptimizer(Adapter):
     def _apply_gradients(self, original: Any, grads_and_vars: Any, *args: Any, **kwargs: Any) -> Any:
         pairs = [(g, _compat.backend_variable(v)) for g, v in grads_and_vars]
         with self._masks_of_the_step(pairs):
-            pairs = self.select(pairs)
+            pairs = self.select_for_step(pairs)
             # What has no gradient is left alone: it may have no value yet, or be stepped by another optimizer just now.
             with self.holding([(g, v) for g, v in pairs if g is not None]) as correct:
                 self._correct = correct

@@ -127,6 +127,21 @@ def test_mask_gradients_before_a_clip_by_hand_is_the_oracle(kit, huge):
         assert one.tobytes() == other.tobytes()
 
 
+@pytest.mark.parametrize("looked_up", [False, True], ids=["dense", "looked up"])
+def test_what_mask_gradients_gives_can_be_differentiated(looked_up):
+    """A gradient of the gradient, as meta-learning takes it: 2 where free, 0 where frozen."""
+    variable = tf.Variable([[1.0, -2.0], [3.0, 4.0]])
+    frozen = fc.freeze([variable], {"#0": [(0, 1), (1, 0)]})
+    with tf.GradientTape() as outer:
+        with tf.GradientTape() as inner:
+            read = tf.gather(variable, [0, 1]) if looked_up else variable.read_value()
+            loss = tf.reduce_sum(tf.square(read))
+        (gradient,) = frozen.mask_gradients(inner.gradient(loss, [variable]), [variable])
+        total = tf.reduce_sum(gradient.values if looked_up else gradient)
+    second = tf.convert_to_tensor(outer.gradient(total, variable))
+    np.testing.assert_array_equal(second.numpy(), [[2.0, 0.0], [0.0, 2.0]])
+
+
 def test_mask_gradients_keeps_container_none_and_indexed_slices(kit):
     """The same container comes back; None stays None, IndexedSlices stay IndexedSlices, their rows selected."""
     kernel = tf.Variable(np.array([[1.0, 2.0], [3.0, 4.0]], "f4"))
