@@ -1,19 +1,21 @@
 """The adapter for `tf.train` optimizers: real TF 1.x and tf.compat.v1, eager mode and graphs."""
 
 import contextlib
-from typing import Any, Callable, Dict, List, Optional
+import weakref
+from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple
 
 from .. import _compat
-from .base import Adapter, Holding, Pair
+from .base import Adapter, Pair
 
 
 class TrainOptimizer(Adapter):
-    """Gradients are selected where compute_gradients hands them out, so that clipping in between is right, and again
-    in apply_gradients; the correction hangs on `_finish`, whose op is what apply_gradients names, collects and returns.
+    """Gradients are selected where compute_gradients hands them out, so that clipping in between is right, and those that
+    come back changed again in apply_gradients; the correction hangs on `_finish`, whose op is what apply_gradients names,
+    collects and returns.
     """
 
-    _stepping: Optional[Holding] = None
     _correct: Optional[Callable[..., Any]] = None
+    _handed_out: Sequence[Tuple[Any, int]] = ()  # weak references to selected gradients, and which variable each is of
 
     def methods(self) -> Dict[str, Callable[..., Any]]:
         return {
@@ -25,12 +27,18 @@ class TrainOptimizer(Adapter):
     def _compute_gradients(self, original: Any, loss: Any, var_list: Any = None, *args: Any, **kwargs: Any) -> Any:
         if var_list is not None:
             var_list = [_compat.backend_variable(v) for v in _compat.flatten(var_list)]
-        return self.select(original(loss, var_list, *args, **kwargs))
+        pairs = self.select(original(loss, var_list, *args, **kwargs))
+        # In eager mode another freeze may come before apply_gradients; what is built reads the mask whenever it runs.
+        built = not _compat.tensorflow().executing_eagerly()
+        self._handed_out = [
+            (weakref.ref(g), id(_compat.backend_variable(v))) for g, v in pairs if built and g is not None
+        ]
+        return pairs
 
     def _apply_gradients(self, original: Any, grads_and_vars: Any, *args: Any, **kwargs: Any) -> Any:
         pairs = [(g, _compat.backend_variable(v)) for g, v in grads_and_vars]
         with self._masks_of_the_step(pairs):
-            pairs = self.select_for_step(pairs)
+            pairs = self._select_what_changed(pairs)
             # What has no gradient is left alone: it may have no value yet, or be stepped by another optimizer just now.
             with self.holding([(g, v) for g, v in pairs if g is not None]) as correct:
                 self._correct = correct
@@ -38,6 +46,10 @@ class TrainOptimizer(Adapter):
                 if self._correct is not None:  # a subclass with a step of its own that does not finish through _finish
                     return self._take_correct()(result)
         return result
+
+    def _select_what_changed(self, pairs: List[Pair]) -> List[Pair]:
+        selected = {(id(gradient()), variable) for gradient, variable in self._handed_out}
+        return [pair if (id(pair[0]), id(pair[1])) in selected else self.select_for_step([pair])[0] for pair in pairs]
 
     def _masks_of_the_step(self, pairs: List[Pair]) -> Any:
         """Read masks when the step begins: a run that waits for its gradients began before the last freeze or thaw."""
