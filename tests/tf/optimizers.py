@@ -178,6 +178,17 @@ def clipping_cases():
     return found
 
 
+def xla_cases(names=None):
+    """{id: Case} of each Keras' optimizers, or of those with these names, in a step that XLA compiles."""
+    found = {}
+    for package, keras, family, module in runtimes.keras_optimizer_modules():
+        for name, make in keras_optimizers(module).items():
+            if names is None or name in names:
+                program = runtimes.program(programs.KerasXla, make, keras=keras)
+                found["{} {}".format(_api(package, family), name)] = Case(name, program)
+    return found
+
+
 def _api(package, family):
     return " ".join([package] + family.split("-")[:-1])
 

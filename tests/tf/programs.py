@@ -406,6 +406,14 @@ class KerasFunction(KerasTape):
         self.step_function = tf.function(self.one_step)
 
 
+class KerasXla(KerasTape):
+    """The same in a tf.function that XLA compiles."""
+
+    def build(self):
+        super().build()
+        self.step_function = tf.function(self.one_step, jit_compile=True)
+
+
 class DenseKerasFunction(Multiplied, KerasFunction):
     """No weight is looked up."""
 
