@@ -11,6 +11,7 @@ away from 1 is noise. Besides freezecompat, what people write themselves (`by ha
 """
 
 import argparse
+import functools
 import importlib.util
 import json
 import os
@@ -109,11 +110,11 @@ class Keras:
 
 
 class Loop:
-    """A tf.function of one's own around a tape and a Keras optimizer; `function=False`: op by op."""
+    """A tf.function of one's own around a tape and a Keras optimizer; `function=None`: op by op."""
 
     by_hand = ("gradient times mask", "select and put back", "scatter back one by one")
 
-    def __init__(self, keras, function=True):
+    def __init__(self, keras, function=tf.function):
         self.keras, self.function = keras, function
 
     def make(self, load, elements=None, freeze=False, by_hand=None):
@@ -133,7 +134,7 @@ class Loop:
             put_back()
             return loss
 
-        step = tf.function(step) if self.function else step
+        step = self.function(step) if self.function else step
         batches = [tuple(map(tf.constant, batch)) for batch in load.batches()]
         return lambda: [step(x, y).numpy() for x, y in batches]
 
@@ -238,7 +239,8 @@ def programs():
         for jit in ("auto", True, False) if is_keras_3(keras) else (False, True):
             found["{}, fit, jit_compile={}".format(name, jit)] = Keras(keras, jit)
         found[name + ", tf.function"] = Loop(keras)
-        found[name + ", op by op"] = Loop(keras, function=False)
+        found[name + ", tf.function, jit_compile=True"] = Loop(keras, functools.partial(tf.function, jit_compile=True))
+        found[name + ", op by op"] = Loop(keras, function=None)
     found["tf.compat.v1, graph"] = Graph()
     return found
 
