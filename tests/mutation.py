@@ -34,7 +34,7 @@ MUTANTS = [
     Mutant(
         "gradient select",
         "backends/held.py",
-        "return self._selected(gradient, self._cleared_where_frozen)",
+        "return self._selected(gradient, self._clear_where_frozen)",
         "return gradient",
         "eager",
         _EVERY_GRADIENT + "[Steps tf.train adam]",

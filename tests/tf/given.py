@@ -22,9 +22,8 @@ def refused(error):
     lines = str(error).strip().splitlines() or [""]
     line = lines[-1] if lines[0].startswith("in user code") else lines[0]  # autograph puts its own before them
     kind = type(error).__name__
-    words = re.split(r" to support Op| for node| used by| \(defined|\[|\{", line.replace(kind + ":", "", 1))[0].strip(
-        " .,:"
-    )
+    words = re.split(r" to support Op| for node| used by| \(defined|\[|\{", line.replace(kind + ":", "", 1))[0]
+    words = words.strip(" .,:")
     return ": ".join(filter(None, ["refused", kind, words]))
 
 

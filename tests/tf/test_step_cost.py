@@ -18,7 +18,9 @@ FREE = {"Bitcast", "Identity", "If", "Merge", "Placeholder", "ReadVariableOp", "
 def sized(graph):
     """{type: count} of the operations with an output of the weight's size."""
     outputs = [(op.type, output.shape) for op in graph.get_operations() for output in op.outputs if op.type not in FREE]
-    return collections.Counter(kind for kind, shape in outputs if shape.ndims and shape.num_elements() == 40 * 50)
+    return collections.Counter(
+        kind for kind, shape in outputs if shape.ndims and shape.num_elements() == SHAPE[0] * SHAPE[1]
+    )
 
 
 def keras_function(kit, freeze):
