@@ -112,7 +112,7 @@ class HeldWeight:
 
     def select_for_step(self, gradient: Any) -> Any:
         """The same for an optimizer, which does not differentiate it."""
-        return self._selected(gradient, self._cleared_where_frozen)
+        return self.select(gradient)
 
     def _selected(self, gradient: Any, zero: Callable[..., Any]) -> Any:
         tf = _compat.tensorflow()
@@ -134,9 +134,6 @@ class HeldWeight:
     def _zero_where_frozen(self, values: Any, rows: Any = None) -> Any:
         # Selected, never multiplied: 0 * nan is nan (CASES: a frozen element's gradient may be anything).
         return _compat.select(self.mask(rows), _compat.tensorflow().zeros_like(values), values)
-
-    def _cleared_where_frozen(self, values: Any, rows: Any = None) -> Any:
-        return self._zero_where_frozen(values, rows)
 
     def _as_tensor(self, gradient: Any) -> Any:
         try:
@@ -216,9 +213,8 @@ def _among(pinned: Pinned, elements: ElementSet) -> Pinned:
 class EagerWeight(HeldWeight):
     """A weight of eager mode: its mask is a variable that traced functions read, so that a change reaches them at once.
 
-    The variable has all bits of a byte set where an element is free, and none where it is frozen. XLA fuses "these bits of the
-    gradient" with the optimizer's arithmetic, and does not a choice by a bool: 1.04 of the plain step, in place of 1.4
-    (benchmarks/training_step.py).
+    The variable has all bits of a byte set where an element is free, and none where it is frozen: what XLA compiles is slower
+    where a gradient is chosen by a bool than where its bits are combined (benchmarks/training_step.py).
     """
 
     _free_bits: Any = None
@@ -227,7 +223,10 @@ class EagerWeight(HeldWeight):
         tf = _compat.tensorflow()
         return tf.equal(self._read_free_bits(rows), tf.constant(0, tf.int8))
 
-    def _cleared_where_frozen(self, values: Any, rows: Any = None) -> Any:
+    def select_for_step(self, gradient: Any) -> Any:
+        return self._selected(gradient, self._clear_where_frozen)
+
+    def _clear_where_frozen(self, values: Any, rows: Any = None) -> Any:
         if values.dtype.is_complex:
             return self._zero_where_frozen(values, rows)
         return _compat.with_bits_of(values, self._read_free_bits(rows))

@@ -1,6 +1,6 @@
 """Where the weights of a target come from, and which of them it has replaced since they were found."""
 
-from typing import Any, Dict, Iterable, List, Mapping, Sequence, Tuple
+from typing import Any, Dict, Iterable, List, Mapping, Optional, Sequence
 
 from .. import _compat
 from .held import HeldWeight
@@ -19,13 +19,13 @@ class Origin:
     A list or dict of variables has none of its own: nothing there can be replaced.
     """
 
-    def __init__(self, source: Any = None, places: Iterable[Place] = ()) -> None:
+    def __init__(self, source: Any = None, places: Optional[Mapping[int, List[Place]]] = None) -> None:
+        """`places`: where each variable is used, by its identity."""
         self._source = source
-        self._uses: Dict[int, List[Tuple[Any, str, bool]]] = {}  # layer, role, adapted already
-        for place in places:
-            identity = id(_compat.backend_variable(place.variable))
-            use = (place.owner, place.role, _compat.is_adapted(place.owner, place.role))
-            self._uses.setdefault(identity, []).append(use)
+        self._uses = {  # layer, role, adapted already
+            identity: [(place.owner, place.role, _compat.is_adapted(place.owner, place.role)) for place in used]
+            for identity, used in (places or {}).items()
+        }
 
     def replaced(self, weights: Mapping[str, HeldWeight]) -> Dict[str, str]:
         """Address -> why, for those of the weights that are not what the target trains any more."""

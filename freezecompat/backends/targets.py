@@ -123,8 +123,7 @@ def _of_layer(layer: Any, model: Any) -> Target:
             "build(input_shape)".format(type(layer).__name__, layer.name)
         )
     found: Dict[int, List[keras_tree.Place]] = {}
-    places = list(keras_tree.places(layer))
-    for place in places:
+    for place in keras_tree.places(layer):
         found.setdefault(id(_compat.backend_variable(place.variable)), []).append(place)
     trainable = {id(_compat.backend_variable(v)) for v in layer.trainable_variables}
     entries, unheld = [], []
@@ -139,7 +138,7 @@ def _of_layer(layer: Any, model: Any) -> Target:
         else:
             entries.append((_plain_name(variable), variable, aliases, {}))
     ordinals = {id(_compat.backend_variable(v)): k for k, v in enumerate(_unique(layer.trainable_variables))}
-    return _target(entries, trainable, ordinals, model)._replace(origin=Origin(layer, places), unheld=frozenset(unheld))
+    return _target(entries, trainable, ordinals, model)._replace(origin=Origin(layer, found), unheld=frozenset(unheld))
 
 
 def _meant(place: keras_tree.Place) -> Dict[str, Any]:

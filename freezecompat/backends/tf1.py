@@ -28,11 +28,15 @@ class TrainOptimizer(Adapter):
         if var_list is not None:
             var_list = [_compat.backend_variable(v) for v in _compat.flatten(var_list)]
         pairs = self.select(original(loss, var_list, *args, **kwargs))
-        # In eager mode another freeze may come before apply_gradients; what is built reads the mask whenever it runs.
-        built = not _compat.tensorflow().executing_eagerly()
-        self._handed_out = [
-            (weakref.ref(g), id(_compat.backend_variable(v))) for g, v in pairs if built and g is not None
-        ]
+        if _compat.tensorflow().executing_eagerly():
+            self._handed_out = (
+                []
+            )  # another freeze may come before apply_gradients; what is built reads the mask when it runs
+        else:
+            found = [
+                (gradient, _compat.backend_variable(variable)) for gradient, variable in pairs if gradient is not None
+            ]
+            self._handed_out = [(weakref.ref(gradient), id(variable)) for gradient, variable in found]
         return pairs
 
     def _apply_gradients(self, original: Any, grads_and_vars: Any, *args: Any, **kwargs: Any) -> Any:
