@@ -124,11 +124,16 @@ def bits(values: Any) -> Any:
     return tf.bitcast(values, integer)
 
 
-def with_bits_of(values: Any, bytes_: Any) -> Any:
-    """Real numbers where a byte is -1, and 0 where it is 0, whatever stands there: a tensor of the shape of both."""
+def cleared_where(condition: Any, values: Any) -> Any:
+    """Numbers with 0 where the condition is true, whatever stands there; not to be differentiated.
+
+    The integers of the same bytes are selected, into their own memory: XLA fuses that with what makes and what takes the numbers.
+    """
     tf = tensorflow()
+    if values.dtype.is_complex or is_tf1():  # there `where` takes no scalar, or is slow with one (can go with TF 1.15)
+        return select(condition, tf.zeros_like(values), values)
     integers = bits(values)
-    return tf.bitcast(tf.bitwise.bitwise_and(integers, tf.cast(bytes_, integers.dtype)), values.dtype)
+    return tf.bitcast(tf.where(condition, tf.zeros([], integers.dtype), integers), values.dtype)
 
 
 def is_reference(variable: Any) -> bool:
@@ -145,6 +150,16 @@ def can_write_in_cond(variable: Any) -> bool:
 def flatten(structure: Any) -> List[Any]:
     """The leaves of nested lists and dicts, as TensorFlow orders them (TF 1.13 has no tf.nest)."""
     return (getattr(tensorflow(), "nest", None) or sys.modules["tensorflow.python.util.nest"]).flatten(structure)
+
+
+def has_own_writes(variable: Any) -> bool:
+    """True for a resource variable of eager mode that stands for itself, and not for its copies on several devices."""
+    return type(variable).__name__ == "ResourceVariable" and graph_of(variable) is None
+
+
+def handle_here(variable: Any) -> Any:
+    """The tensor by which the function that is being traced takes a variable of eager mode."""
+    return v1().get_default_graph().capture(variable.handle)
 
 
 # Sessions and graphs -------------------------------------------------------------------------------------------------
@@ -192,6 +207,11 @@ def called_graphs(op: Any) -> List[Any]:
     functions = [op.graph._get_function(name) for name in names]
     # A `Defun` of TF 1.x has no graph, and no variable is handed to it.
     return [function.graph for function in functions if hasattr(function, "graph")]
+
+
+def ops_built_here() -> List[Any]:
+    """The ops of the graph or function that is being built; [] where ops run at once."""
+    return [] if tensorflow().executing_eagerly() else v1().get_default_graph().get_operations()
 
 
 def init_scope() -> Any:

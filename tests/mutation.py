@@ -48,6 +48,22 @@ MUTANTS = [
         "tf/test_ragged_batches.py::test_ragged_and_empty_batches[tf.train Tape-looked up]",
     ),
     Mutant(
+        "selected write",
+        "backends/selected_writes.py",
+        "value = _compat.select(self._held.mask(), present, combine(present, tensor))",
+        "value = combine(present, tensor)",
+        "eager",
+        "tf/test_step_cost.py::test_a_step_of_keras_writes_a_weight_once_where_it_did_so_before[keras3-traced-{'weight_decay': 0.1}]",
+    ),
+    Mutant(
+        "writes that pass by",
+        "backends/selected_writes.py",
+        "return all((id(write.op.graph), write.op.name) in self._made for write in written)",
+        "return True",
+        "eager",
+        "tf/test_contract.py::test_frozen_from_the_first_step[tf1-function-ftrl]",
+    ),
+    Mutant(
         "put-back",
         "backends/held.py",
         "return self.variable.assign(self.corrected(snapshot, self.variable))",

@@ -4,16 +4,18 @@ No class is touched: a hook is a callable object in the `__dict__` of one instan
 class, and `uninstall` takes it away again.
 """
 
+import contextlib
 import functools
 import weakref
-from typing import Any, Callable, Dict, Iterable, List, Optional, Sequence, Tuple
+from typing import Any, Callable, Dict, Iterable, List, Mapping, Optional, Sequence, Tuple
 
 import numpy as np
 
 from .. import _compat
 from ..element_set import ElementSet
 from .held import GraphWeight, HeldWeight, WeakTable, held_weight
-from .writes import written_in
+from .selected_writes import SelectedWrites, writes_pass
+from .writes import Write, writes
 
 Pair = Tuple[Any, Any]
 
@@ -103,6 +105,7 @@ class Adapter:
         self.optimizer = optimizer
         self.owners: List[Any] = []  # the Frozens that are attached: they live as long as the hook does
         self.models: Any = weakref.WeakSet()  # whose train step has been made with the hooks in place
+        self._known_to_pass: Dict[Tuple[str, int], bool] = {}
         self._callers: Any = weakref.WeakSet()  # loss scalers from inside which a step came
         self.count: StepCount = _step_counts.get(optimizer, StepCount)
         self._hooks = [Hook(optimizer, name, around) for name, around in self.methods().items()]
@@ -163,7 +166,21 @@ class Adapter:
         weights = {id(held): held for _, held in holding}
         constrained = [(variable, held) for variable, held in holding if _compat.has_constraint(variable)]
         gradients = [gradient for gradient, _ in pairs]
-        return Holding(list(weights.values()), gradients, self if counted else None, constrained)
+        passing = self._passing(weights.values(), pairs) if counted and _compat.tensorflow().executing_eagerly() else []
+        return Holding(list(weights.values()), gradients, self if counted else None, constrained, passing)
+
+    def _passing(self, weights: Iterable[HeldWeight], pairs: Sequence[Pair]) -> List[HeldWeight]:
+        """The frozen ones among the weights that this optimizer writes through their variables' methods, op by op."""
+        sparse = {id(self._held(v)) for g, v in pairs if isinstance(g, _compat.tensorflow().IndexedSlices)}
+        return [held for held in weights if held.frozen and id(held) not in sparse and self._writes_pass(held)]
+
+    def _writes_pass(self, held: HeldWeight) -> bool:
+        kind = held.dtype, len(held.shape)
+        if kind not in self._known_to_pass:
+            self._known_to_pass[kind] = len(_compat.optimizers_within(self.optimizer)) == 1 and writes_pass(
+                self.optimizer, held
+            )
+        return self._known_to_pass[kind]
 
     def _held(self, variable: Any) -> HeldWeight:
         held = held_weight(_compat.backend_variable(variable))
@@ -207,6 +224,9 @@ def _reset_in_session(slot: Any, changed: ElementSet, session: Any) -> None:
 class Holding:
     """A step of the given weights, from the snapshot at its start to `correct`, which puts the held values back.
 
+    Where the step writes through the variables' own methods alone, their writes leave frozen elements alone and there is nothing
+    to put back. A trace tells afterwards; op by op, the optimizer was asked before.
+
     Eager mode and tf.function run ops in the order in which they are written. Elsewhere only what the fetched op depends on
     runs, and in any order but that of its dependencies: there `correct` makes the op to run in place of the step's own.
     """
@@ -217,54 +237,70 @@ class Holding:
         gradients: Sequence[Any] = (),
         adapter: Optional[Adapter] = None,
         constrained: Sequence[Tuple[Any, HeldWeight]] = (),
+        passing: Sequence[HeldWeight] = (),
     ) -> None:
-        eager = _compat.tensorflow().executing_eagerly()
-        self._weights = [held for held in weights if held.frozen or not eager]
+        """`passing`: the weights that a step op by op is known to write through their variables' own methods."""
+        self._eager = _compat.tensorflow().executing_eagerly()
+        self._weights = [held for held in weights if held.frozen or not self._eager]
         self._gradients = [gradient for gradient in gradients if gradient is not None]
         self._adapter = adapter  # that counts the step, if it is one
         self._constrained = constrained
         self._by_hand = _compat.order_by_hand()
+        selected = [held for held in (passing if self._eager else self._weights) if held.frozen or not self._eager]
+        self._selected = {
+            id(held): SelectedWrites(held)
+            for held in selected
+            if not self._by_hand and _compat.has_own_writes(held.variable)
+        }
+        self._in_place = contextlib.ExitStack()  # what stands in for methods and constraints of variables in the step
         self._done = False
 
     def __enter__(self) -> Callable[..., Any]:
         # The snapshot waits for the gradients: contrib's AdamW decays a weight as soon as it may, and must not do so before
         # the forward pass has read it.
+        corrected = [held for held in self._weights if not (self._eager and id(held) in self._selected)]
         with self._after(self._gradients):
-            self._snapshots = [(held, held.snapshot()) for held in self._weights]
+            self._snapshots = [(held, held.snapshot()) for held in corrected]
             self._taken = self._steps_taken()
         before = [snapshot for _, snapshot in self._snapshots] + [self._taken]
         before += [held.keep_first(snapshot) for held, snapshot in self._snapshots]
-        self._built_before = len(_ops_built_here())
+        self._built_before = len(_compat.ops_built_here())
         self._order = self._after(before + self._gradients)
         self._order.__enter__()
         self._show_held_values_to_constraints()
+        for selected in self._selected.values():
+            self._in_place.enter_context(selected)
         return self.correct
 
     def correct(self, result: Any = None, name: Optional[str] = None) -> Any:
         """Put the held values back after `result`, and return what stands for the whole step."""
         self._done = True
-        reached = written_in(_ops_built_here()[self._built_before :])
+        self._in_place.close()
+        found = writes(_compat.ops_built_here()[self._built_before :])
         for held in self._weights:
-            held.ignore_updates(reached)
+            held.ignore_updates(write.op for written in found.values() for write in written)
         with self._after([result]):
-            done = [held.put_back(snapshot) for held, snapshot in self._snapshots] + self._count()
+            done = [held.put_back(snapshot) for held, snapshot in self._snapshots if not self._left_alone(held, found)]
+            done += self._count()
         return _compat.tensorflow().group(*done, name=name) if self._by_hand else result
 
     def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
-        for undo in reversed(self._undo):
-            undo()
+        self._in_place.close()
         self._order.__exit__(kind, error, trace)
-        if kind is not None and not self._done and _compat.tensorflow().executing_eagerly():
+        if kind is not None and not self._done and self._eager:
             self.correct()
+
+    def _left_alone(self, held: HeldWeight, found: Mapping[str, List[Write]]) -> bool:
+        selected = self._selected.get(id(held))
+        return selected is not None and selected.passed(found)
 
     def _show_held_values_to_constraints(self) -> None:
         """The optimizer calls them before we correct: what it has moved is not what they are to see."""
         snapshots = {id(held): snapshot for held, snapshot in self._snapshots}
-        self._undo = [
-            _compat.give_to_constraint(variable, functools.partial(held.corrected, snapshots[id(held)]))
-            for variable, held in self._constrained
-            if id(held) in snapshots
-        ]
+        for variable, held in self._constrained:
+            if id(held) in snapshots:
+                change = functools.partial(held.corrected, snapshots[id(held)])
+                self._in_place.callback(_compat.give_to_constraint(variable, change))
 
     def _after(self, before: Sequence[Any]) -> Any:
         return _compat.control_dependencies(before if self._by_hand else [])
@@ -282,8 +318,3 @@ class Holding:
         if after is None:  # a tf.train optimizer: it keeps no count of its own
             return [self._adapter.count.add(1)]
         return [self._adapter.count.add(after if self._taken is None else after - self._taken)]
-
-
-def _ops_built_here() -> List[Any]:
-    """The ops of the TF1 graph, or of the function for one, that is being built; [] in eager mode."""
-    return _compat.v1().get_default_graph().get_operations() if _compat.building_v1_graph() else []

@@ -211,35 +211,22 @@ def _among(pinned: Pinned, elements: ElementSet) -> Pinned:
 
 
 class EagerWeight(HeldWeight):
-    """A weight of eager mode: its mask is a variable that traced functions read, so that a change reaches them at once.
+    """A weight of eager mode: its mask is a variable that traced functions read, so that a change reaches them at once."""
 
-    The variable has all bits of a byte set where an element is free, and none where it is frozen: what XLA compiles is slower
-    where a gradient is chosen by a bool than where its bits are combined (benchmarks/training_step.py).
-    """
-
-    _free_bits: Any = None
+    _mask: Any = None
 
     def mask(self, rows: Any = None) -> Any:
         tf = _compat.tensorflow()
-        return tf.equal(self._read_free_bits(rows), tf.constant(0, tf.int8))
+        if self._mask is None:
+            with tf.init_scope():
+                self._mask = tf.Variable(self.frozen.dense(), trainable=False, dtype=tf.bool)
+        return self._mask.read_value() if rows is None else tf.gather(self._mask, rows)
 
     def select_for_step(self, gradient: Any) -> Any:
         return self._selected(gradient, self._clear_where_frozen)
 
     def _clear_where_frozen(self, values: Any, rows: Any = None) -> Any:
-        if values.dtype.is_complex:
-            return self._zero_where_frozen(values, rows)
-        return _compat.with_bits_of(values, self._read_free_bits(rows))
-
-    def _read_free_bits(self, rows: Any) -> Any:
-        tf = _compat.tensorflow()
-        if self._free_bits is None:
-            with tf.init_scope():
-                self._free_bits = tf.Variable(self._wanted_bits(), trainable=False, dtype=tf.int8)
-        return self._free_bits.read_value() if rows is None else tf.gather(self._free_bits, rows)
-
-    def _wanted_bits(self) -> np.ndarray:
-        return self.frozen.dense().view(np.int8) - np.int8(1)
+        return _compat.cleared_where(self.mask(rows), values)
 
     def read(self, session: Any = None) -> np.ndarray:
         with _compat.init_scope():
@@ -253,8 +240,8 @@ class EagerWeight(HeldWeight):
         changed, self._changes = self._changed_since(0), []
         if changed:
             with _compat.init_scope():
-                if self._free_bits is not None:
-                    self._free_bits.assign(self._wanted_bits())
+                if self._mask is not None:
+                    self._mask.assign(self.frozen.dense())
                 self._reset_slots(changed)
 
 

@@ -8,6 +8,7 @@ import tensorflow as tf
 import freezecompat as fc
 import kits
 import runtimes
+from freezecompat.backends.held import HeldWeight
 
 v1 = tf.compat.v1
 SHAPE = (40, 50)
@@ -21,6 +22,11 @@ def sized(graph):
     return collections.Counter(
         kind for kind, shape in outputs if shape.ndims and shape.num_elements() == SHAPE[0] * SHAPE[1]
     )
+
+
+def written_by_a_kernel(kit):
+    """True for the optimizers of Keras up to 2.10, which are the legacy ones after it."""
+    return not hasattr(kit.module.Optimizer, "update_step")
 
 
 def keras_function(kit, freeze):
@@ -53,11 +59,39 @@ def tf_train_graph(freeze):
 
 @pytest.mark.skipif(not runtimes.EAGER, reason="a graph has tf.train's step")
 @pytest.mark.parametrize("kit", sorted(kits.kits()))
-def test_a_traced_step_has_one_select_and_one_correction_more(kit):
-    """The bits of the mask, the gradient's with them; the mask as bool, the held values where it says so."""
+def test_a_traced_step_selects_what_comes_and_what_is_written(kit):
+    """The gradient, and the value: where Keras assigns it, before it is written; where a kernel of the optimizer writes, after."""
     kit = kits.kits()[kit]
     added = keras_function(kit, freeze=True) - keras_function(kit, freeze=False)
-    assert added == {"Cast": 1, "BitwiseAnd": 1, "Equal": 1, "Select": 1}
+    of_the_gradient = {"Select": 1, "Fill": 1} if runtimes.TF1 else {"SelectV2": 1}
+    of_the_value = {"Select": 1} if written_by_a_kernel(kit) else {"Select": 1, "Sub": 1}
+    assert added == collections.Counter(of_the_gradient) + collections.Counter(of_the_value)
+
+
+@pytest.mark.skipif(not runtimes.EAGER, reason="a graph has tf.train's step")
+@pytest.mark.parametrize(
+    "options", [{}, {"weight_decay": 0.1}, {"use_ema": True, "ema_overwrite_frequency": 2}], ids=str
+)
+@pytest.mark.parametrize("traced", [True, False], ids=["traced", "op by op"])
+@pytest.mark.parametrize("kit", [name for name, kit in sorted(kits.kits().items()) if not written_by_a_kernel(kit)])
+def test_a_step_of_keras_writes_a_weight_once_where_it_did_so_before(kit, traced, options, monkeypatch):
+    """No correction follows what an optimizer assigns: nobody can see a frozen element moved."""
+    kit = kits.kits()[kit]
+    corrected = []
+    put_back = HeldWeight.put_back
+    monkeypatch.setattr(
+        HeldWeight, "put_back", lambda held, snapshot: corrected.append(held) or put_back(held, snapshot)
+    )
+    model = kit.model()
+    optimizer = kit.module.Adam(0.1, **options)
+    frozen = fc.freeze(model, kits.SPEC, optimizer=optimizer)
+    step = tf.function(kits.tape_step) if traced else kits.tape_step
+    before = kits.values(model)
+    for _ in range(3):
+        step(model, optimizer)
+    kits.assert_held_and_free_moved(before, kits.values(model), kits.MASKS)
+    frozen.verify()
+    assert corrected == []
 
 
 @pytest.mark.skipif(runtimes.EAGER, reason="a tf.function has Keras' step")
