@@ -124,16 +124,22 @@ def bits(values: Any) -> Any:
     return tf.bitcast(values, integer)
 
 
-def cleared_where(condition: Any, values: Any) -> Any:
-    """Numbers with 0 where the condition is true, whatever stands there; not to be differentiated.
-
-    The integers of the same bytes are selected, into their own memory: XLA fuses that with what makes and what takes the numbers.
-    """
+def zero_where(condition: Any, values: Any) -> Any:
+    """Numbers with 0 where the condition is true, whatever stands there."""
     tf = tensorflow()
-    if values.dtype.is_complex or is_tf1():  # there `where` takes no scalar, or is slow with one (can go with TF 1.15)
+    if values.dtype.is_complex or is_tf1():  # no kernel takes a scalar there, or only a slow one (can go with TF 1.15)
         return select(condition, tf.zeros_like(values), values)
-    integers = bits(values)
-    return tf.bitcast(tf.where(condition, tf.zeros([], integers.dtype), integers), values.dtype)
+    return tf.where(condition, tf.zeros([], values.dtype), values)
+
+
+def cleared_where(condition: Any, values: Any) -> Any:
+    """The same, not to be differentiated.
+
+    The integers of the same bytes are selected: XLA fuses that with what makes the numbers and with what takes them.
+    """
+    if values.dtype.is_complex:
+        return zero_where(condition, values)
+    return tensorflow().bitcast(zero_where(condition, bits(values)), values.dtype)
 
 
 def is_reference(variable: Any) -> bool:

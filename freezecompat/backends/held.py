@@ -112,7 +112,7 @@ class HeldWeight:
 
     def select_for_step(self, gradient: Any) -> Any:
         """The same for an optimizer, which does not differentiate it."""
-        return self.select(gradient)
+        return self._selected(gradient, self._clear_where_frozen)
 
     def _selected(self, gradient: Any, zero: Callable[..., Any]) -> Any:
         tf = _compat.tensorflow()
@@ -133,7 +133,10 @@ class HeldWeight:
 
     def _zero_where_frozen(self, values: Any, rows: Any = None) -> Any:
         # Selected, never multiplied: 0 * nan is nan (CASES: a frozen element's gradient may be anything).
-        return _compat.select(self.mask(rows), _compat.tensorflow().zeros_like(values), values)
+        return _compat.zero_where(self.mask(rows), values)
+
+    def _clear_where_frozen(self, values: Any, rows: Any = None) -> Any:
+        return _compat.cleared_where(self.mask(rows), values)
 
     def _as_tensor(self, gradient: Any) -> Any:
         try:
@@ -221,12 +224,6 @@ class EagerWeight(HeldWeight):
             with tf.init_scope():
                 self._mask = tf.Variable(self.frozen.dense(), trainable=False, dtype=tf.bool)
         return self._mask.read_value() if rows is None else tf.gather(self._mask, rows)
-
-    def select_for_step(self, gradient: Any) -> Any:
-        return self._selected(gradient, self._clear_where_frozen)
-
-    def _clear_where_frozen(self, values: Any, rows: Any = None) -> Any:
-        return _compat.cleared_where(self.mask(rows), values)
 
     def read(self, session: Any = None) -> np.ndarray:
         with _compat.init_scope():
