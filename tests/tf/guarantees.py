@@ -49,9 +49,10 @@ Nothing here is written by hand: `tox run -e py37-tf115-sweep,py311-tf215-sweep,
 CORRECTIONS = """\
 ## What needs the correction
 
-Most optimizers leave an element alone that has fresh slots and a gradient of 0; a step that freezes it never writes it. The
-following move it, and its value is put back after their step: between the two, another thread may read a moved value. The others of
-the tables below stood still, frozen from step 0 and frozen warm, without a correction.
+Most optimizers leave an element alone that has fresh slots and a gradient of 0. Keras' optimizers since 2.11 assign to their weights by the
+variables' own methods, where a frozen element keeps its value whatever they assign. What remains moves it, and its value is put back after
+the step: between the two, another thread may read a moved value. `looked up`: only in weights whose gradient is that of looked-up rows.
+The others of the tables below stood still, frozen from step 0 and frozen warm, or were never written.
 """
 
 NAMES = """\
@@ -168,11 +169,13 @@ def _exceptions(results):
 
 def _corrections(results):
     for result in results:
-        always = [row["row"] for of, row in _rows([result]) if row["cells"].get(CORRECTION) == "yes"]
-        warm = [row["row"] for of, row in _rows([result]) if row["cells"].get(CORRECTION) == "frozen warm"]
-        yield "* {}: {}".format(caption(result), _listed(always))
-        if warm:
-            yield "  Only frozen warm: {}".format(_listed(warm))
+        found = {}
+        for _, row in _rows([result]):
+            found.setdefault(row["cells"].get(CORRECTION, "no"), []).append(row["row"])
+        yield "* {}: {}".format(caption(result), _listed(found.pop("yes", [])))
+        found.pop("no", None)
+        for when, rows in sorted(found.items()):
+            yield "  Only {}: {}".format(when, _listed(rows))
 
 
 def _short(result):
