@@ -28,7 +28,12 @@ RUNS = (
         )
         for section in SECTIONS
     ]
-    + [(["memory.py"], ["--size", "600", "--repeat", "1", "--program", "tf.function", "in a graph"])]
+    + [
+        (
+            ["memory.py"],
+            ["--size", "600", "--repeat", "1", "--program", "in a graph", "--variant", "freezecompat, half"],
+        )
+    ]
     + [(["build_masks.py"], ["--elements", "1000000", "--repeat", "1"])]
 )
 
