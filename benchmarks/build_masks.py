@@ -18,14 +18,16 @@ import tracemalloc
 
 import numpy as np
 
-sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+sys.path[:0] = [os.path.dirname(os.path.abspath(__file__)), os.path.dirname(os.path.dirname(os.path.abspath(__file__)))]
 
+import figures  # noqa: E402
 import freezecompat as fc  # noqa: E402
 from freezecompat import elements  # noqa: E402
 from freezecompat.masks import build  # noqa: E402
 from freezecompat.resolve import as_weights  # noqa: E402
 
 COLUMNS = 1000
+LIMIT = 2  # times the time of numpy
 POSITIONS = [(k, 7 * k % COLUMNS) for k in range(0, 1000, 3)]
 
 
@@ -106,7 +108,16 @@ def run(options):
         ours = (lambda: fc.build_masks(spec, {"w": w})) if name in BY_VALUE else (lambda: build(spec, rows))
         found = row(name, ours, lambda: expression(w), w.size, options.repeat)
         limit = 2.2 if name in BY_VALUE else 0.1
-        yield dict(found, elements=w.size, passed=found["ratio"] <= 2 and found["bytes_per_element"] <= limit)
+        yield dict(found, elements=w.size, passed=found["ratio"] <= LIMIT and found["bytes_per_element"] <= limit)
+
+
+def as_figure(found):
+    """The row in the form of all benchmarks, with what it has beside."""
+    case = "{:,} elements".format(found["elements"])
+    made = figures.row(
+        "masks", "numpy alone", case, found["spec"], found["ratio"], found["ratio_range"], "x numpy", LIMIT
+    )
+    return dict(found, **made)
 
 
 def main():
@@ -126,7 +137,7 @@ def main():
         )
     if options.json:
         with open(options.json, "w") as file:
-            json.dump({"numpy": np.__version__, "rows": rows}, file, indent=1)
+            json.dump(dict(figures.facts(), rows=[as_figure(found) for found in rows]), file, indent=1)
     return 0 if all(found["passed"] for found in rows) else 1
 
 

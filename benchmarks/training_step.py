@@ -6,19 +6,16 @@ Two loads: `dense`, a square kernel of 3000 rows, where the optimizer dominates,
 
 A program is one way to train under one API; which there are, this TensorFlow decides. Every variant of it is built and warmed up
 first; then a round runs each of them once, so that what else the machine does hits all alike. A figure is the median over the rounds of
-variant divided by plain, and in brackets the middle half of them. `plain again` is a second plain program: what it is
-away from 1 is noise. Besides freezecompat, what people write themselves (`by hand`), and what tfmot does, are measured.
+variant divided by plain, and in brackets the middle half of them; the same in processor time beside it. `plain again` is a
+second plain program: what it is away from 1 is noise. Besides freezecompat, what people write themselves (`by hand`), and
+what tfmot does, are measured.
 """
 
-import argparse
 import functools
 import importlib.util
-import json
+import inspect
 import os
-import platform
-import statistics
 import sys
-import time
 
 import numpy as np
 
@@ -27,9 +24,11 @@ sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
 import tensorflow as tf  # noqa: E402
 
+import figures  # noqa: E402
 import freezecompat as fc  # noqa: E402
 
 v1 = tf.compat.v1
+v1.enable_eager_execution()  # TF 1.x; its graphs are made explicitly
 BATCH = 32
 RATE = 1e-3
 
@@ -63,7 +62,11 @@ class Load:
         ]
 
     def model(self, keras, constraint=None):
-        return keras.models.Sequential([keras.layers.Input(self.x.shape[1:])] + self.layers(keras, constraint))
+        return keras.models.Sequential([keras.layers.InputLayer(self.x.shape[1:])] + self.layers(keras, constraint))
+
+    def target(self, program):
+        """What a frozen step may cost: 1.05 where the optimizer dominates, 1.02 where the model does, 1.15 op by op."""
+        return 1.15 if isinstance(program, Loop) and not program.function else {"dense": 1.05, "conv": 1.02}[self.name]
 
     def batches(self):
         for start in range(0, len(self.x), BATCH):
@@ -86,11 +89,11 @@ def masks(shape):
 
 
 class Keras:
-    """A compiled model and fit."""
+    """A compiled model and fit; `jit=None`: a Keras that has no such option."""
 
     by_hand = ("constraint",)
 
-    def __init__(self, keras, jit):
+    def __init__(self, keras, jit=None):
         self.keras, self.jit = keras, jit
 
     def make(self, load, elements=None, freeze=False, by_hand=None):
@@ -98,15 +101,40 @@ class Keras:
         hold = hold_by_constraint(keras, load) if by_hand == "constraint" else None
         model = load.model(keras, hold)
         if hold is not None:
-            hold.held = tf.constant(np.array(model.get_layer("frozen").kernel))
+            hold.held = tf.constant(model.get_layer("frozen").kernel.numpy())
         if by_hand == "tfmot":
             model = pruned(model)
-        model.compile(keras.optimizers.Adam(RATE), "mse", jit_compile=self.jit)
+        model.compile(keras.optimizers.Adam(RATE), "mse", **{} if self.jit is None else {"jit_compile": self.jit})
         if freeze:
             fc.freeze(model, spec_of("frozen/kernel", elements))
-        callbacks = pruning_callbacks(by_hand)
+        return self.fit(model, load, pruning_callbacks(by_hand))
+
+    def fit(self, model, load, callbacks):
         data = tf.data.Dataset.from_tensor_slices((load.x, load.y)).batch(BATCH)
         return lambda: model.fit(data, verbose=0, callbacks=callbacks)
+
+
+class KerasInGraph(Keras):
+    """The same in a TF1 graph and a session of its own."""
+
+    by_hand = ()
+
+    def make(self, load, **arguments):
+        graph = tf.Graph()
+        session = v1.Session(graph=graph)
+        made = super().make
+
+        def inside(function):
+            with graph.as_default(), session.as_default():
+                self.keras.backend.set_session(session)
+                return function()
+
+        run = inside(lambda: made(load, **arguments))
+        return lambda: inside(run)
+
+    def fit(self, model, load, callbacks):
+        # Arrays: a dataset would add ops to the graph each time.
+        return lambda: model.fit(load.x, load.y, batch_size=BATCH, shuffle=False, verbose=0, callbacks=callbacks)
 
 
 class Loop:
@@ -160,14 +188,14 @@ class Graph:
     def output(self, load, x, kernel):
         if load.name == "dense":
             return tf.matmul(x, kernel)
-        first = v1.get_variable("first", (3, 3, 3, 64))
+        first = v1.get_variable("first", (3, 3, 3, 64), use_resource=True)
         hidden = tf.nn.relu(tf.nn.conv2d(x, first, strides=[1, 1, 1, 1], padding="VALID"))
         hidden = tf.nn.relu(tf.nn.conv2d(hidden, kernel, strides=[1, 1, 1, 1], padding="VALID"))
-        hidden = tf.nn.max_pool2d(hidden, 2, 2, "VALID")
-        third = v1.get_variable("third", (3, 3, 64, 128))
+        hidden = v1.nn.max_pool(hidden, 2, 2, "VALID")
+        third = v1.get_variable("third", (3, 3, 64, 128), use_resource=True)
         hidden = tf.nn.relu(tf.nn.conv2d(hidden, third, strides=[1, 1, 1, 1], padding="VALID"))
         flat = tf.reshape(hidden, [BATCH, -1])
-        return tf.matmul(flat, v1.get_variable("last", (int(flat.shape[1]), 10)))
+        return tf.matmul(flat, v1.get_variable("last", (int(flat.shape[1]), 10), use_resource=True))
 
 
 def spec_of(address, elements):
@@ -207,7 +235,7 @@ def recipe(name, load, kernel):
     free = tf.constant((~half_of(load)).astype(np.float32))
     if name == "gradient times mask":
         return (lambda gradient: gradient * free), nothing
-    held = tf.constant(np.array(kernel))
+    held = tf.constant(kernel.numpy())
     return (
         lambda gradient: tf.where(mask, tf.zeros_like(gradient), gradient),
         lambda: kernel.assign(tf.where(mask, held, tf.convert_to_tensor(kernel))),
@@ -229,20 +257,40 @@ def pruning_callbacks(by_hand):
     return [tfmot.sparsity.keras.UpdatePruningStep()]
 
 
+def packages():
+    """{name: module} of each Keras at hand."""
+    found = {"Keras 3" if is_keras_3(tf.keras) else "tf.keras": tf.keras}
+    if importlib.util.find_spec("tf_keras") is not None:
+        found["tf_keras"] = importlib.import_module("tf_keras")
+    return found
+
+
 def programs():
     """{name: program} of the TensorFlow at hand."""
     found = {}
-    packages = {"Keras 3" if is_keras_3(tf.keras) else "tf.keras": tf.keras}
-    if importlib.util.find_spec("tf_keras") is not None:
-        packages["tf_keras"] = importlib.import_module("tf_keras")
-    for name, keras in packages.items():
+    for name, keras in packages().items():
         for jit in ("auto", True, False) if is_keras_3(keras) else (False, True):
-            found["{}, fit, jit_compile={}".format(name, jit)] = Keras(keras, jit)
+            if takes(keras.Model.compile, "jit_compile"):
+                found["{}, fit, jit_compile={}".format(name, jit)] = Keras(keras, jit)
+        if not takes(keras.Model.compile, "jit_compile"):
+            found[name + ", fit"] = Keras(keras)
         found[name + ", tf.function"] = Loop(keras)
-        found[name + ", tf.function, jit_compile=True"] = Loop(keras, functools.partial(tf.function, jit_compile=True))
+        if takes(tf.function, "jit_compile"):
+            compiled = functools.partial(tf.function, jit_compile=True)
+            found[name + ", tf.function, jit_compile=True"] = Loop(keras, compiled)
         found[name + ", op by op"] = Loop(keras, function=None)
-    found["tf.compat.v1, graph"] = Graph()
+        if is_tf_1():
+            found[name + " in a graph, fit"] = KerasInGraph(keras)
+    found["tf.train in a graph"] = Graph()
     return found
+
+
+def takes(function, argument):
+    return argument in inspect.signature(function).parameters
+
+
+def is_tf_1():
+    return tf.__version__.startswith("1.")
 
 
 def is_keras_3(keras):
@@ -265,56 +313,29 @@ def has_tfmot():
     return importlib.util.find_spec("tensorflow_model_optimization") is not None
 
 
-def measured(program, load, rounds):
-    """{variant: (median ratio to plain, lower and upper quartile, median seconds a step)}"""
-    running = {name: program.make(load, **arguments) for name, arguments in variants(program, load).items()}
-    for run in running.values():
-        run()
-        run()
-    seconds = {name: [] for name in running}
-    for _ in range(rounds):
-        for name, run in running.items():
-            start = time.perf_counter()
-            run()
-            seconds[name].append((time.perf_counter() - start) / load.steps)
-    found = {}
-    for name, taken in seconds.items():
-        ratios = sorted(one / plain for one, plain in zip(taken, seconds["plain"]))
-        quarter = len(ratios) // 4
-        found[name] = {
-            "ratio": round(statistics.median(ratios), 3),
-            "middle_half": [round(ratios[quarter], 3), round(ratios[-1 - quarter], 3)],
-            "milliseconds": round(1000 * statistics.median(taken), 2),
-        }
-    return found
+def rows_of(name, program, load, rounds):
+    """A row for each variant of a program."""
+    running = {variant: program.make(load, **arguments) for variant, arguments in variants(program, load).items()}
+    for variant, found in figures.alternate(running, rounds).items():
+        target = load.target(program) if variant.startswith("freezecompat") else None
+        found["milliseconds"] = round(found["milliseconds"] / load.steps, 3)
+        yield figures.row("step", name, load.name, variant, target=target, unit="x plain", **found)
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     known = programs()
+    parser = figures.parser(__doc__)
     parser.add_argument("--program", nargs="+", metavar="NAME", help="those whose name has this text in it")
     parser.add_argument("--load", nargs="+", choices=("dense", "conv"), default=["dense", "conv"])
     parser.add_argument("--size", type=int, default=3000, help="rows and columns of the dense kernel")
     parser.add_argument("--rounds", type=int, default=15)
-    parser.add_argument("--json", metavar="FILE", help="write the figures there")
     options = parser.parse_args()
     wanted = [name for name in known if options.program is None or any(text in name for text in options.program)]
     if not wanted:
         parser.error("no program is named so; there are: " + "; ".join(known))
-    rows = []
-    for name in wanted:
-        for load in [Load(one, options.size) for one in options.load]:
-            print("{}, {}".format(name, load.name))
-            for variant, figures in measured(known[name], load, options.rounds).items():
-                rows.append(dict(figures, program=name, load=load.name, variant=variant))
-                line = "  {:<34} {:6.3f}  ({:.3f} to {:.3f})  {:8.2f} ms"
-                print(
-                    line.format(variant, figures["ratio"], *figures["middle_half"], figures["milliseconds"]), flush=True
-                )
-    if options.json:
-        facts = {"tensorflow": tf.__version__, "python": platform.python_version(), "processors": os.cpu_count()}
-        with open(options.json, "w") as file:
-            json.dump(dict(facts, rounds=options.rounds, rows=rows), file, indent=1)
+    loads = [Load(name, options.size) for name in options.load]
+    made = (rows_of(name, known[name], load, options.rounds) for name in wanted for load in loads)
+    figures.show((found for rows in made for found in rows), options.json)
 
 
 if __name__ == "__main__":

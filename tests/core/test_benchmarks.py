@@ -13,6 +13,7 @@ def test_build_masks(tmp_path):
     command = [sys.executable, os.path.join(BENCHMARKS, "build_masks.py"), "--elements", "4000000", "--repeat", "1"]
     done = subprocess.run(command + ["--json", str(tmp_path / "rows.json")], stdout=subprocess.PIPE)
     rows = json.loads((tmp_path / "rows.json").read_text())["rows"]
+    assert {row["part"] for row in rows} == {"masks"}
     memory = {row["spec"]: row["bytes_per_element"] for row in rows}
     assert len(rows) == len(done.stdout.decode().splitlines()) - 1 == 13
     for spec in ("elements", "slice", "rows([...])", "units([...])", '"all"'):
@@ -32,3 +33,23 @@ def test_verify_files(tmp_path):
         (".npz", "all", 48, True),
     ]
     assert len(done.stdout.decode().splitlines()) == 4
+
+
+def test_alternation_compares_each_with_the_first(monkeypatch):
+    """The median of ratios, each of one round, and the middle half of them; what is prepared is not timed."""
+    monkeypatch.syspath_prepend(BENCHMARKS)
+    import figures
+
+    clock = [0.0]
+    monkeypatch.setattr(figures.time, "perf_counter", lambda: clock[0])
+    monkeypatch.setattr(figures.time, "process_time", lambda: clock[0])
+
+    def takes(seconds):
+        seconds = iter(seconds)
+        return lambda *given: clock.__setitem__(0, clock[0] + next(seconds))
+
+    running = {"plain": takes([9, 1, 2, 4, 1, 1]), "frozen": takes([9, 2, 3, 4, 5, 1])}
+    found = figures.alternate(running, 5, prepare={"frozen": takes([7] * 6)}, warm_up=1)
+    assert (found["plain"]["figure"], found["plain"]["spread"]) == (1, (1, 1))
+    assert (found["frozen"]["figure"], found["frozen"]["spread"], found["frozen"]["cpu"]) == (1.5, (1, 2), 1.5)
+    assert found["frozen"]["milliseconds"] == 3000

@@ -1,0 +1,117 @@
+"""Every figure of docs/performance.md, of the TensorFlow at hand.
+
+    python benchmarks/all.py [--folder docs/performance] [--quick]
+
+It runs training_step.py, growth.py, memory.py and build_masks.py, part by part in processes of their own, prints what they print, writes the
+figures to tfX.Y.json and a picture of them to tfX.Y.png in the folder, and makes docs/performance.md of all that is there (page.py). That takes
+hours of a quiet machine with 24 GB; --quick shows in minutes that everything runs, with figures that say nothing, and makes no page.
+"""
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+
+import page
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+SECTIONS = ("weights", "predicate", "elements", "calls", "size")
+#: (script with its arguments, arguments that make it quick)
+RUNS = (
+    [(["training_step.py"], ["--size", "64", "--load", "dense", "--rounds", "1"])]
+    + [
+        (
+            ["growth.py", "--section", section],
+            "--weights 1 --largest 1000000 --memory 0.01 --calls 20 --rounds 1".split(),
+        )
+        for section in SECTIONS
+    ]
+    + [
+        (
+            ["memory.py"],
+            ["--size", "600", "--repeat", "1", "--program", "in a graph", "--variant", "freezecompat, half"],
+        )
+    ]
+    + [(["build_masks.py"], ["--elements", "1000000", "--repeat", "1"])]
+)
+
+
+def results(quick, runs=RUNS):
+    """What all of them have found: the facts of the runtime, and rows."""
+    found, rows = {}, []
+    for command, quickly in runs:
+        print("# " + " ".join(command), flush=True)
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "rows.json")
+            command = [sys.executable, os.path.join(HERE, command[0])] + command[1:] + (quickly if quick else [])
+            code = subprocess.run(command + ["--json", path]).returncode
+            if not os.path.exists(path):
+                raise SystemExit("{} ended with {} and wrote no figures".format(" ".join(command), code))
+            with open(path) as file:
+                made = json.load(file)
+        rows += made.pop("rows")
+        found.update(made)
+    return dict(found, rows=rows)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--folder", default=page.RESULTS, help="where the figures and the picture go")
+    parser.add_argument("--quick", action="store_true", help="show that everything runs, on little data")
+    options = parser.parse_args()
+    if options.quick and os.path.abspath(options.folder) == os.path.abspath(page.RESULTS):
+        parser.error("--quick needs a --folder of its own: its figures say nothing")
+    found = results(options.quick)
+    os.makedirs(options.folder, exist_ok=True)
+    path = os.path.join(options.folder, page.file_name(found))
+    with open(path, "w", encoding="utf-8") as file:
+        json.dump(found, file, indent=1, sort_keys=True)
+        file.write("\n")
+    draw(found, os.path.splitext(path)[0] + ".png")
+    print("{} figures, {} missed: {}".format(len(found["rows"]), sum(map(page.missed, found["rows"])), path))
+    if not options.quick:
+        page.write(options.folder)
+
+
+def draw(found, path):
+    """A picture: the step of each program above, growth below."""
+    from matplotlib.figure import Figure
+
+    picture = Figure(figsize=(11, 14))
+    step, growth = picture.subplots(2, 1, gridspec_kw={"height_ratios": [3, 2]})
+    rows = [row for row in found["rows"] if row["part"] == "step" and row["variant"] != "plain"]
+    places = list(dict.fromkeys((row["program"], row["case"]) for row in rows))
+    variants = list(dict.fromkeys(row["variant"] for row in rows))
+    for number, variant in enumerate(variants):
+        of_it = [row for row in rows if row["variant"] == variant]
+        y = [-places.index((row["program"], row["case"])) - 0.7 * number / len(variants) for row in of_it]
+        x = [row["figure"] for row in of_it]
+        spread = [[max(0, row["figure"] - row["spread"][0]) for row in of_it]]
+        spread += [[max(0, row["spread"][1] - row["figure"]) for row in of_it]]
+        marker = "o" if variant.startswith("freezecompat") else "x"
+        step.errorbar(x, y, xerr=spread, fmt=marker, markersize=4, linewidth=1, label=variant)
+    step.set_yticks([-0.35 - k for k in range(len(places))])
+    step.set_yticklabels(["{}, {}".format(*place) for place in places], fontsize=8)
+    step.axvline(1, color="black", linewidth=0.5)
+    step.set_xlabel("a step, divided by the plain one; bars: the middle half")
+    step.legend(fontsize=7)
+    lines = {}
+    for row in found["rows"]:
+        if row["part"] in ("growth: weights", "growth: size") and row["unit"].startswith("x"):
+            number = int(row["case"].split()[0].replace(",", ""))
+            lines.setdefault((row["part"], row["program"], row["variant"]), []).append((number, row["figure"]))
+    for name, points in lines.items():
+        growth.plot(*zip(*points), marker=".", linewidth=1, label=", ".join(name).replace("growth: ", ""))
+    growth.set_xscale("log")
+    growth.set_yscale("log")
+    growth.set_xlabel("weights, or elements of one weight")
+    growth.set_ylabel("divided by plain, or by building the optimizer")
+    growth.legend(fontsize=6)
+    picture.suptitle(page.caption(found))
+    picture.savefig(path, dpi=70, bbox_inches="tight")
+
+
+if __name__ == "__main__":
+    main()
