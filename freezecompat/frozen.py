@@ -140,8 +140,8 @@ class Frozen(ActedOn):
         self._live()
         session = self._session(session)
         selected = self._select(spec, session)
-        self._check_in_place(selected.sets)
         self._check_reachable(selected.sets)
+        self._check_in_place(selected.sets)
         self._check_told(selected.sets, session)
         if self._attachments.may_be_bypassed():
             moved = self._moved(session)
@@ -201,11 +201,7 @@ class Frozen(ActedOn):
         """Raise, before anything is changed, where a weight is written by what does not read its mask."""
         for address in addresses:
             if address in self._target.unheld:
-                raise ArgumentError(
-                    "{}: no optimizer trains this weight, its layer writes it in the forward pass, and that is not held yet. "
-                    "Freeze the trainable weights; layer.trainable = False, or training=False, keeps the statistics of a "
-                    "BatchNormalization".format(address)
-                )
+                raise ArgumentError("{}: {}".format(address, self._target.unheld[address]))
         if self._target.graph is None:
             return
         found = writes(self._target.graph.get_operations())

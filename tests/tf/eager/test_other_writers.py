@@ -1,4 +1,4 @@
-"""What writes a weight besides the gradient: the user's constraint, and the moving average that overwrites weights."""
+"""What writes a weight besides the gradient: constraints, moving averages, wrappers and callbacks of Keras."""
 
 import numpy as np
 import pytest
@@ -84,3 +84,48 @@ def test_a_moving_average_that_overwrites_the_weights(kit, every):
     kits.fit(model)
     assert_held_and_free_moved(before, values(model), MASKS)
     frozen.verify()
+
+
+# That of tf-keras beside Keras 3 takes InputSpec from `tf.keras`, and can't be built.
+SPECTRAL = sorted(n for n in KITS if hasattr(KITS[n].keras.layers, "SpectralNormalization") and n != "tf_keras")
+
+
+@pytest.mark.parametrize("kit", SPECTRAL)
+def test_a_kernel_that_spectral_normalization_divides_is_refused(kit):
+    """Its forward pass writes the kernel and computes with what it wrote; the bias is held."""
+    kit = KITS[kit]
+    layers = kit.keras.layers
+    inner = layers.SpectralNormalization(layers.Dense(3, name="hidden"), name="normed")
+    model = kit.keras.Sequential([layers.InputLayer((4,)), inner, layers.Dense(2, name="out")])
+    model.compile(kit.sgd(), loss="mse", run_eagerly=True)  # in a graph that of Keras 2 fails by itself
+    addresses = [row.address for row in fc.list_weights(model)]
+    with pytest.raises(fc.ArgumentError, match="kernel: .*SpectralNormalization"):
+        fc.freeze(model, {"normed/hidden/kernel": [(0, 0)]})
+    frozen = fc.freeze(model, {"hidden/bias": [(1,)], "out/kernel": [(0, 1)]})
+    before = values(model)
+    kits.fit(model, epochs=2)
+    masks = {"normed/hidden/bias": np.array([0, 1, 0], bool), "out/kernel": kits.OTHER_MASKS["out/kernel"]}
+    assert_held_and_free_moved(before, values(model), masks, addresses)
+    frozen.verify()
+
+
+SHARPNESS = sorted(
+    name
+    for name, kit in KITS.items()
+    if hasattr(getattr(kit.keras.models, "experimental", None), "SharpnessAwareMinimization")
+)
+
+
+@pytest.mark.parametrize("kit", SHARPNESS)
+def test_sharpness_aware_minimization_is_refused_and_else_reported(kit):
+    """Its train step adds to each weight and takes away again: a target that has it is refused, verify() finds the rest."""
+    kit = KITS[kit]
+    inner = kit.model()
+    model = kit.keras.models.experimental.SharpnessAwareMinimization(inner, rho=0.5)
+    model.compile(kit.sgd(), loss="mse")
+    with pytest.raises(fc.ArgumentError, match="hidden/kernel: a SharpnessAwareMinimization adds"):
+        fc.freeze(model, {"hidden/kernel": "all"})
+    frozen = fc.freeze(inner, {"hidden/kernel": "all"}, optimizer=model.optimizer)
+    kits.fit(model, epochs=3)
+    with pytest.raises(fc.FrozenWeightsMoved, match="hidden/kernel"):
+        frozen.verify()
