@@ -8,6 +8,7 @@ from .. import _compat
 from ..exceptions import ArgumentError, NotAnOptimizer
 from .base import Adapter, adapter_of
 from .keras import Keras3Optimizer, KerasOptimizer, ModelHooks
+from .swaps import SwapHooks
 from .targets import Target
 from .tf1 import TrainOptimizer
 
@@ -35,7 +36,7 @@ class Attachments:
         self._target = target
         self._given: List[Adapter] = []
         self._followed: Optional[Adapter] = None
-        self._model_hooks: Optional[ModelHooks] = None
+        self._model_hooks: List[Any] = []
         self._seen: Dict[Adapter, Tuple[int, int]] = {}
         self._detached: Any = weakref.WeakSet()  # not followed, though the model is compiled with one of them
         self.by_hand = False
@@ -86,7 +87,10 @@ class Attachments:
             check()
 
         if self._target.model is not None:
-            self._model_hooks = ModelHooks(self._target.model, follow_and_check)
+            self._model_hooks = [
+                SwapHooks(self._target.model, self._target.held.values()),
+                ModelHooks(self._target.model, follow_and_check),
+            ]
             self.follow()
 
     def follow(self) -> None:
@@ -103,8 +107,8 @@ class Attachments:
     def leave_all(self) -> None:
         for adapter in self.adapters:
             self._leave(adapter)
-        if self._model_hooks is not None:
-            self._model_hooks.uninstall()
+        for hooks in reversed(self._model_hooks):
+            hooks.uninstall()
 
     def _compiled(self) -> Any:
         return _compat.stepping_optimizer(getattr(self._target.model, "optimizer", None))

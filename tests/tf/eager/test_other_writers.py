@@ -129,3 +129,56 @@ def test_sharpness_aware_minimization_is_refused_and_else_reported(kit):
     kits.fit(model, epochs=3)
     with pytest.raises(fc.FrozenWeightsMoved, match="hidden/kernel"):
         frozen.verify()
+
+
+# Of one layer without activation, and a loss that is a mean, each unit trains by itself: it can be compared with a run
+# without a freeze.
+UNIT = np.zeros((4, 3), bool)
+UNIT[:, 1] = True
+
+
+def swapping_fit(keras, freeze, **options):
+    """What SwapEMAWeights shows in each validation, after each epoch and at the end, by moment, and the Frozen."""
+    model = keras.Sequential([keras.layers.InputLayer((4,)), keras.layers.Dense(3, use_bias=False, name="hidden")])
+    model.set_weights([kits.HIDDEN_KERNEL])
+    model.compile(keras.optimizers.Adam(0.05, use_ema=True, ema_momentum=0.9), loss="mse")
+    targets = np.concatenate([kits.Y, kits.Y[:, :1]], axis=1)
+    model.fit(kits.X, targets, batch_size=2, shuffle=False, verbose=0)
+    frozen = fc.freeze(model, {"hidden/kernel": UNIT}) if freeze else None
+    seen = [("begin", values(model)[0])]
+
+    class Watch(keras.callbacks.Callback):
+        def on_test_begin(self, logs=None):
+            seen.append(("swapped", values(model)[0]))
+
+        def on_epoch_end(self, epoch, logs=None):
+            seen.append(("epoch end", values(model)[0]))
+
+    swap = keras.callbacks.SwapEMAWeights(**options)
+    data = dict(batch_size=2, shuffle=False, verbose=0, validation_data=(kits.X, targets))
+    model.fit(kits.X, targets, epochs=3, callbacks=[swap, Watch()], **data)
+    seen.append(("end", values(model)[0]))
+    model.evaluate(kits.X, targets, verbose=0, callbacks=[swap, Watch()])
+    given = keras.callbacks.CallbackList([swap, Watch()], model=model)
+    model.fit(kits.X, targets, 2, 1, 0, given, shuffle=False)
+    seen.append(("all over", values(model)[0]))
+    assert "_swap_variables" not in vars(swap)
+    return model, seen, frozen
+
+
+@pytest.mark.skipif("keras3" not in KITS, reason="Keras 3 has SwapEMAWeights")
+@pytest.mark.parametrize("options", [{}, {"swap_on_epoch": True}], ids=["in evaluation", "on epoch"])
+def test_swapped_in_averages_leave_the_held_values(options):
+    """At each moment frozen elements are held, and the free ones what they are without a freeze."""
+    keras = KITS["keras3"].keras
+    model, seen, frozen = swapping_fit(keras, True, **options)
+    _, plain, _ = swapping_fit(keras, False, **options)
+    assert [moment for moment, _ in seen] == [moment for moment, _ in plain]
+    assert len({now.tobytes() for _, now in plain}) >= 5
+    held = seen[0][1][UNIT].tobytes()
+    for (moment, now), (_, expected) in zip(seen, plain):
+        assert now[UNIT].tobytes() == held, moment
+        assert now[~UNIT].tobytes() == expected[~UNIT].tobytes(), moment
+    frozen.verify()
+    frozen.release()
+    assert not [name for name in ("fit", "evaluate", "predict") if name in vars(model)]
