@@ -194,6 +194,16 @@ def called_graphs(op: Any) -> List[Any]:
     return [function.graph for function in functions if hasattr(function, "graph")]
 
 
+def moving_averages(variables: List[Any]) -> List[Any]:
+    """The living `tf.train.ExponentialMovingAverage`s, if any of them may keep an average of one of the variables."""
+    with init_scope():
+        graph = graph_of(variables[0]) or v1().get_default_graph()
+    averaged = {id(variable) for variable in graph.get_collection("moving_average_variables")}
+    if not averaged & {id(variable) for variable in variables}:
+        return []
+    return _living(lambda cls: v1().train.ExponentialMovingAverage in cls.__mro__)
+
+
 def init_scope() -> Any:
     """The scope that lifts ops out of functions, loops and control dependencies."""
     return tensorflow().init_scope()
@@ -470,6 +480,12 @@ def stepping_optimizer(optimizer: Any) -> Any:
 def _steps_in_a_queue(optimizer: Any) -> bool:
     """True for the optimizer whose `train_op` only hands gradients over: a queue's thread steps the one inside it."""
     return any(base.__name__ == "SyncReplicasOptimizer" for base in type(optimizer).__mro__)
+
+
+def copies_between_workers(optimizer: Any) -> bool:
+    """True for contrib's optimizers that write a common copy of the weights over those of a worker (until TF 1.15)."""
+    names = {base.__name__ for base in type(optimizer).__mro__}
+    return bool(names & {"AGNOptimizer", "ElasticAverageOptimizer", "ModelAverageOptimizer"})
 
 
 def taken_from_queue(gradient: Any) -> bool:

@@ -11,6 +11,7 @@ from . import _compat, plots
 from ._frozen_file import SavedFreeze, saved_weight, write
 from ._version import __version__
 from .backends.attachments import Attachments, optimizers_in
+from .backends.averages import set_averages
 from .backends.base import Holding
 from .backends.by_hand import hold_after
 from .backends.held import held_weight
@@ -403,8 +404,10 @@ class Frozen(ActedOn):
         return session
 
     def _bring(self, session: Any) -> None:
-        for held in self._target.held.values():
-            held.bring(session)
+        brought = {held: held.bring(session) for held in self._target.held.values()}
+        changed = {held: elements for held, elements in brought.items() if elements}
+        if changed:
+            set_averages(changed, session)
 
     # Proof ------------------------------------------------------------------------------------------------------------
 

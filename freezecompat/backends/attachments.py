@@ -51,13 +51,21 @@ class Attachments:
         return [type(a.optimizer).__name__ for a in self.adapters] + (["hand-written updates"] if self.by_hand else [])
 
     def attach(self, optimizer: Any) -> None:
-        """Join an optimizer at the outermost one that the training calls: there the gradient must be selected."""
+        """Join an optimizer at the outermost one that the training calls: there the gradient must be selected.
+
+        A `tf.train` optimizer inside it is joined too: what the outer one does after its step, such as averaging, must see
+        the held values.
+        """
         compiled = self._compiled()
         self._detached.discard(optimizer)
         if compiled is not None and any(one is optimizer for one in _compat.optimizers_within(compiled)):
             self._attach(compiled)
             return
-        for one in [optimizer] + _compat.wrappers_around(optimizer):
+        inside = [one for one in _compat.optimizers_within(optimizer)[1:] if _compat.optimizer_kind(one) == "v1"]
+        family = [optimizer] + inside + _compat.wrappers_around(optimizer)
+        for one in family:
+            _check_holdable(one)
+        for one in family:
             self._attach(one)
 
     def _attach(self, optimizer: Any) -> None:
@@ -68,10 +76,12 @@ class Attachments:
             self._given.append(self._join(optimizer))
 
     def detach(self, optimizer: Any) -> None:
+        inside = _compat.optimizers_within(optimizer)
         joined = [
             one
             for one in self.adapters
             if any(inner is optimizer for inner in _compat.optimizers_within(one.optimizer))
+            or any(inner is one.optimizer for inner in inside)
         ]
         if not joined:
             raise ArgumentError("can't detach {}: this Frozen is not attached to it".format(type(optimizer).__name__))
@@ -211,6 +221,14 @@ class Attachments:
         return any(
             adapter.steps() == self._seen[adapter] and _compat.optimizer_kind(adapter.optimizer) == "v1"
             for adapter in self.adapters
+        )
+
+
+def _check_holdable(optimizer: Any) -> None:
+    if _compat.copies_between_workers(optimizer):
+        raise ArgumentError(
+            "{} keeps a copy of each weight for all workers, moves it and writes it over the weight: that is not held. "
+            "Train with the optimizer inside it, or with SyncReplicasOptimizer".format(type(optimizer).__name__)
         )
 
 

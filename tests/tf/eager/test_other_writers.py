@@ -6,6 +6,7 @@ import tensorflow as tf
 
 import freezecompat as fc
 import kits
+import runtimes
 from kits import MASKS, SPEC, assert_held_and_free_moved, values
 
 KITS = kits.kits()
@@ -182,3 +183,29 @@ def test_swapped_in_averages_leave_the_held_values(options):
     frozen.verify()
     frozen.release()
     assert not [name for name in ("fit", "evaluate", "predict") if name in vars(model)]
+
+
+@pytest.mark.skipif(runtimes.TF1, reason="TF 1.x averages tensors of a graph")
+def test_an_average_of_eager_variables_that_is_swapped_in():
+    """Frozen warm: the average of a frozen element is its held value from then on."""
+    weight = tf.Variable([1.0, 2.0, -0.0])
+    optimizer = tf.compat.v1.train.AdamOptimizer(0.05)
+    average = tf.train.ExponentialMovingAverage(0.5)
+
+    def step():
+        optimizer.apply_gradients([(tf.constant([1.0, 2.0, 3.0]), weight)])
+        average.apply([weight])
+
+    frozen = fc.freeze([weight], fc.FreezeSpec.empty(), optimizer=optimizer)
+    step()
+    step()
+    before = average.average(weight).numpy()
+    frozen.freeze([(weight, [(0,), (2,)])])
+    held = weight.numpy()
+    now = average.average(weight).numpy()
+    assert now[[0, 2]].tobytes() == held[[0, 2]].tobytes() and now[1] == before[1] != held[1]
+    step()
+    weight.assign(average.average(weight))
+    assert weight.numpy()[[0, 2]].tobytes() == held[[0, 2]].tobytes() and weight.numpy()[1] != held[1]
+    frozen.verify()
+    frozen.release()
