@@ -131,6 +131,8 @@ def _of_layer(layer: Any, model: Any) -> Target:
     reasons = unheld(layer, [place for spots in found.values() for place in spots])
     entries, refused = [], {}
     for variable in _unique(weights):
+        if None in tuple(variable.shape):
+            continue  # a table that grows: Keras 2's Discretization keeps one
         identity = id(_compat.backend_variable(variable))
         spots = found.get(identity, [])
         aliases = tuple(place.address for place in spots[1:])

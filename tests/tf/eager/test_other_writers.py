@@ -209,3 +209,87 @@ def test_an_average_of_eager_variables_that_is_swapped_in():
     assert weight.numpy()[[0, 2]].tobytes() == held[[0, 2]].tobytes() and weight.numpy()[1] != held[1]
     frozen.verify()
     frozen.release()
+
+
+def batch_norm_by_variable(kit):
+    """The moving mean as an entry of a dict, which says nothing of the layer that writes it."""
+    layers = kit.keras.layers
+    model = kit.keras.Sequential([layers.InputLayer((4,)), layers.Dense(2), layers.BatchNormalization()])
+    model.compile(kit.sgd(), loss="mse")
+    mean = model.layers[-1].moving_mean
+    return model, fc.freeze({"mean": mean}, {"mean": "all"}, optimizer=model.optimizer)
+
+
+def layer_that_assigns(kit):
+    keras = kit.keras
+
+    class Own(keras.layers.Layer):
+        def build(self, shape):
+            self.v = self.add_weight(name="v", shape=(4, 2), initializer="ones")
+            super().build(shape)
+
+        def call(self, inputs):
+            self.v.assign(self.v / tf.norm(tf.convert_to_tensor(self.v)))
+            return tf.matmul(inputs, tf.convert_to_tensor(self.v))
+
+    model = keras.Sequential([keras.layers.InputLayer((4,)), Own(name="own")])
+    model.compile(kit.sgd(), loss="mse")
+    return model, fc.freeze(model, {"own/v": [(0, 0)]})
+
+
+def callback_that_sets_weights(kit):
+    """As one that loads a checkpoint from before the freeze."""
+    model = kit.compiled(kit.sgd())
+    old = model.get_weights()
+    kits.fit(model)
+    frozen = fc.freeze(model, SPEC)
+    fit = model.fit
+    load = kit.keras.callbacks.LambdaCallback(on_epoch_end=lambda epoch, logs: model.set_weights(old))
+    vars(model)["fit"] = lambda *args, **options: fit(*args, callbacks=[load], **options)
+    return model, frozen
+
+
+@pytest.mark.parametrize("writer", [batch_norm_by_variable, layer_that_assigns, callback_that_sets_weights])
+@pytest.mark.parametrize("kit", sorted(KITS))
+def test_what_assigns_a_value_is_reported(kit, writer):
+    """An assignment in the user's name can't be told from one of the user's: verify() says what moved."""
+    model, frozen = writer(KITS[kit])
+    frozen.verify()
+    model.fit(kits.X, kits.Y, verbose=0)
+    with pytest.raises(fc.FrozenWeightsMoved):
+        frozen.verify()
+    frozen.rebase().verify()
+
+
+@pytest.mark.parametrize("kit", sorted(KITS))
+def test_the_best_weights_that_early_stopping_restores_hold_what_was_frozen_before(kit):
+    kit = KITS[kit]
+    callbacks = kit.keras.callbacks
+    model = kit.compiled(kit.momentum())
+    frozen = fc.freeze(model, SPEC)
+    before = values(model)
+    stop = callbacks.EarlyStopping(monitor="val_loss", patience=1, restore_best_weights=True)
+    slower = callbacks.ReduceLROnPlateau(monitor="val_loss", patience=1)
+    options = dict(validation_data=(kits.X, -3 * kits.Y), callbacks=[stop, slower])
+    assert len(kits.fit(model, epochs=8, **options).epoch) < 8
+    assert_held_and_free_moved(before, values(model), MASKS)
+    frozen.verify()
+
+
+@pytest.mark.parametrize("kit", sorted(KITS))
+def test_a_model_with_a_layer_that_counts_the_bins_of_its_data(kit):
+    """Keras 2's Discretization keeps a table of no fixed length: no weight to freeze, and no obstacle."""
+    kit = KITS[kit]
+    layers = kit.keras.layers
+    if not hasattr(layers, "Discretization"):
+        pytest.skip("this Keras has no Discretization")
+    bins = layers.Discretization(num_bins=3)
+    bins.adapt(kits.X)
+    model = kit.keras.Sequential([layers.InputLayer((4,)), bins])
+    model.add(layers.Dense(3, name="hidden"))
+    model.add(layers.Dense(2, name="out"))
+    model.compile(kit.sgd(), loss="mse")
+    assert [row.address for row in fc.list_weights(model)] == kits.ADDRESSES
+    frozen = fc.freeze(model, SPEC)
+    kits.fit(model)
+    frozen.verify()
