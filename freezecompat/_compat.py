@@ -336,6 +336,11 @@ def is_adapted(layer: Any, role: str) -> bool:
     return role in ("kernel", "embeddings") and bool(getattr(layer, "lora_enabled", False))
 
 
+def has_train_step(model: Any) -> bool:
+    """True for a Keras model whose training calls its `train_step` (since TF 2.2)."""
+    return hasattr(model, "train_step")
+
+
 def forget_train_step(model: Any) -> List[Any]:
     """Make a Keras model build its train step anew; returns the update ops of a step that stays behind in a graph."""
     for step in getattr(model, "_distributed_function_cache", {}).values():

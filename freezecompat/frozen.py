@@ -253,6 +253,7 @@ class Frozen(ActedOn):
             self._references.drop(address, self._owned(address) - elements)
             self._own[address] = elements
             self._target.held[address].own(self, elements)
+        self._attachments.hold_statistics([address for address, elements in wanted.items() if elements])
         self._bring(session)
 
     # What holds it ----------------------------------------------------------------------------------------------------

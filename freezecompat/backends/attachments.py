@@ -2,12 +2,13 @@
 
 import warnings
 import weakref
-from typing import Any, Callable, Dict, List, Optional, Tuple
+from typing import Any, Callable, Dict, Iterable, List, Optional, Tuple
 
 from .. import _compat
 from ..exceptions import ArgumentError, NotAnOptimizer
 from .base import Adapter, adapter_of
 from .keras import Keras3Optimizer, KerasOptimizer, ModelHooks
+from .statistics import StatisticsHold
 from .swaps import SwapHooks
 from .targets import Target
 from .tf1 import TrainOptimizer
@@ -37,6 +38,7 @@ class Attachments:
         self._given: List[Adapter] = []
         self._followed: Optional[Adapter] = None
         self._model_hooks: List[Any] = []
+        self._statistics = StatisticsHold(target.model)
         self._seen: Dict[Adapter, Tuple[int, int]] = {}
         self._detached: Any = weakref.WeakSet()  # not followed, though the model is compiled with one of them
         self.by_hand = False
@@ -114,9 +116,14 @@ class Attachments:
         if old is not None:
             self._leave(old)
 
+    def hold_statistics(self, addresses: Iterable[str]) -> None:
+        """Hold those of the weights that no optimizer steps, in the train step of the model."""
+        self._statistics.add([self._target.held[one] for one in addresses if one in self._target.statistics])
+
     def leave_all(self) -> None:
         for adapter in self.adapters:
             self._leave(adapter)
+        self._statistics.uninstall()
         for hooks in reversed(self._model_hooks):
             hooks.uninstall()
 

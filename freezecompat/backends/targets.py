@@ -2,7 +2,7 @@
 
 import collections.abc
 import types
-from typing import Any, Dict, List, Mapping, NamedTuple, Sequence, Tuple
+from typing import Any, Dict, FrozenSet, List, Mapping, NamedTuple, Sequence, Tuple
 
 import numpy as np
 
@@ -12,7 +12,7 @@ from ..resolve import Weight
 from . import keras_tree
 from .held import GraphWeight, HeldWeight, held_weight
 from .origin import Origin, weights_of
-from .unheld import unheld
+from .unheld import statistics_held, unheld
 
 
 class Target(NamedTuple):
@@ -22,6 +22,7 @@ class Target(NamedTuple):
     held: Dict[str, HeldWeight]
     model: Any  # the Keras model whose compile() is followed, or None
     origin: Origin
+    statistics: FrozenSet[str] = frozenset()  # addresses of what layers write, but the model's train step can hold
     unheld: Mapping[str, str] = types.MappingProxyType({})  # address -> why no freeze can hold that weight
 
     @property
@@ -128,7 +129,9 @@ def _of_layer(layer: Any, model: Any) -> Target:
     for place in keras_tree.places(layer):
         found.setdefault(id(_compat.backend_variable(place.variable)), []).append(place)
     trainable = {id(_compat.backend_variable(v)) for v in layer.trainable_variables}
-    reasons = unheld(layer, [place for spots in found.values() for place in spots])
+    spread = [place for spots in found.values() for place in spots]
+    statistics = statistics_held(model, spread)
+    reasons = unheld(layer, [place for place in spread if place.address not in statistics])
     entries, refused = [], {}
     for variable in _unique(weights):
         if None in tuple(variable.shape):
@@ -144,7 +147,9 @@ def _of_layer(layer: Any, model: Any) -> Target:
         else:
             entries.append((_plain_name(variable), variable, aliases, {}))
     ordinals = {id(_compat.backend_variable(v)): k for k, v in enumerate(_unique(layer.trainable_variables))}
-    return _target(entries, trainable, ordinals, model)._replace(origin=Origin(layer, found), unheld=refused)
+    return _target(entries, trainable, ordinals, model)._replace(
+        origin=Origin(layer, found), statistics=statistics, unheld=refused
+    )
 
 
 def _meant(place: keras_tree.Place) -> Dict[str, Any]:
