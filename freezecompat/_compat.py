@@ -220,6 +220,16 @@ def ops_built_here() -> List[Any]:
     return [] if tensorflow().executing_eagerly() else v1().get_default_graph().get_operations()
 
 
+def moving_averages(variables: List[Any]) -> List[Any]:
+    """The living `tf.train.ExponentialMovingAverage`s, if any of them may keep an average of one of the variables."""
+    with init_scope():
+        graph = graph_of(variables[0]) or v1().get_default_graph()
+    averaged = {id(variable) for variable in graph.get_collection("moving_average_variables")}
+    if not averaged & {id(variable) for variable in variables}:
+        return []
+    return _living(lambda cls: v1().train.ExponentialMovingAverage in cls.__mro__)
+
+
 def init_scope() -> Any:
     """The scope that lifts ops out of functions, loops and control dependencies."""
     return tensorflow().init_scope()
@@ -350,6 +360,11 @@ def own_variables(layer: Any) -> List[Tuple[Any, bool]]:
 def is_adapted(layer: Any, role: str) -> bool:
     """True where a Keras 3 layer computes with the sum of this weight and a trained product (`enable_lora`)."""
     return role in ("kernel", "embeddings") and bool(getattr(layer, "lora_enabled", False))
+
+
+def has_train_step(model: Any) -> bool:
+    """True for a Keras model whose training calls its `train_step` (since TF 2.2)."""
+    return hasattr(model, "train_step")
 
 
 def forget_train_step(model: Any) -> List[Any]:
@@ -496,6 +511,12 @@ def stepping_optimizer(optimizer: Any) -> Any:
 def _steps_in_a_queue(optimizer: Any) -> bool:
     """True for the optimizer whose `train_op` only hands gradients over: a queue's thread steps the one inside it."""
     return any(base.__name__ == "SyncReplicasOptimizer" for base in type(optimizer).__mro__)
+
+
+def copies_between_workers(optimizer: Any) -> bool:
+    """True for contrib's optimizers that write a common copy of the weights over those of a worker (until TF 1.15)."""
+    names = {base.__name__ for base in type(optimizer).__mro__}
+    return bool(names & {"AGNOptimizer", "ElasticAverageOptimizer", "ModelAverageOptimizer"})
 
 
 def taken_from_queue(gradient: Any) -> bool:

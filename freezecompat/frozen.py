@@ -11,6 +11,7 @@ from . import _compat, plots
 from ._frozen_file import SavedFreeze, saved_weight, write
 from ._version import __version__
 from .backends.attachments import Attachments, optimizers_in
+from .backends.averages import set_averages
 from .backends.base import Holding
 from .backends.by_hand import hold_after
 from .backends.held import held_weight
@@ -140,8 +141,8 @@ class Frozen(ActedOn):
         self._live()
         session = self._session(session)
         selected = self._select(spec, session)
-        self._check_in_place(selected.sets)
         self._check_reachable(selected.sets)
+        self._check_in_place(selected.sets)
         self._check_told(selected.sets, session)
         if self._attachments.may_be_bypassed():
             moved = self._moved(session)
@@ -201,11 +202,7 @@ class Frozen(ActedOn):
         """Raise, before anything is changed, where a weight is written by what does not read its mask."""
         for address in addresses:
             if address in self._target.unheld:
-                raise ArgumentError(
-                    "{}: no optimizer trains this weight, its layer writes it in the forward pass, and that is not held yet. "
-                    "Freeze the trainable weights; layer.trainable = False, or training=False, keeps the statistics of a "
-                    "BatchNormalization".format(address)
-                )
+                raise ArgumentError("{}: {}".format(address, self._target.unheld[address]))
         if self._target.graph is None:
             return
         found = writes(self._target.graph.get_operations())
@@ -256,6 +253,7 @@ class Frozen(ActedOn):
             self._references.drop(address, self._owned(address) - elements)
             self._own[address] = elements
             self._target.held[address].own(self, elements)
+        self._attachments.hold_statistics([address for address, elements in wanted.items() if elements])
         self._bring(session)
 
     # What holds it ----------------------------------------------------------------------------------------------------
@@ -407,8 +405,10 @@ class Frozen(ActedOn):
         return session
 
     def _bring(self, session: Any) -> None:
-        for held in self._target.held.values():
-            held.bring(session)
+        brought = {held: held.bring(session) for held in self._target.held.values()}
+        changed = {held: elements for held, elements in brought.items() if elements}
+        if changed:
+            set_averages(changed, session)
 
     # Proof ------------------------------------------------------------------------------------------------------------
 

@@ -2,12 +2,14 @@
 
 import warnings
 import weakref
-from typing import Any, Callable, Dict, List, Optional, Tuple
+from typing import Any, Callable, Dict, Iterable, List, Optional, Tuple
 
 from .. import _compat
 from ..exceptions import ArgumentError, NotAnOptimizer
 from .base import Adapter, adapter_of
 from .keras import Keras3Optimizer, KerasOptimizer, ModelHooks
+from .statistics import StatisticsHold
+from .swaps import SwapHooks
 from .targets import Target
 from .tf1 import TrainOptimizer
 
@@ -35,7 +37,8 @@ class Attachments:
         self._target = target
         self._given: List[Adapter] = []
         self._followed: Optional[Adapter] = None
-        self._model_hooks: Optional[ModelHooks] = None
+        self._model_hooks: List[Any] = []
+        self._statistics = StatisticsHold(target.model)
         self._seen: Dict[Adapter, Tuple[int, int]] = {}
         self._detached: Any = weakref.WeakSet()  # not followed, though the model is compiled with one of them
         self.by_hand = False
@@ -50,13 +53,21 @@ class Attachments:
         return [type(a.optimizer).__name__ for a in self.adapters] + (["hand-written updates"] if self.by_hand else [])
 
     def attach(self, optimizer: Any) -> None:
-        """Join an optimizer at the outermost one that the training calls: there the gradient must be selected."""
+        """Join an optimizer at the outermost one that the training calls: there the gradient must be selected.
+
+        A `tf.train` optimizer inside it is joined too: what the outer one does after its step, such as averaging, must see
+        the held values.
+        """
         compiled = self._compiled()
         self._detached.discard(optimizer)
         if compiled is not None and any(one is optimizer for one in _compat.optimizers_within(compiled)):
             self._attach(compiled)
             return
-        for one in [optimizer] + _compat.wrappers_around(optimizer):
+        inside = [one for one in _compat.optimizers_within(optimizer)[1:] if _compat.optimizer_kind(one) == "v1"]
+        family = [optimizer] + inside + _compat.wrappers_around(optimizer)
+        for one in family:
+            _check_holdable(one)
+        for one in family:
             self._attach(one)
 
     def _attach(self, optimizer: Any) -> None:
@@ -67,10 +78,12 @@ class Attachments:
             self._given.append(self._join(optimizer))
 
     def detach(self, optimizer: Any) -> None:
+        inside = _compat.optimizers_within(optimizer)
         joined = [
             one
             for one in self.adapters
             if any(inner is optimizer for inner in _compat.optimizers_within(one.optimizer))
+            or any(inner is one.optimizer for inner in inside)
         ]
         if not joined:
             raise ArgumentError("can't detach {}: this Frozen is not attached to it".format(type(optimizer).__name__))
@@ -86,7 +99,10 @@ class Attachments:
             check()
 
         if self._target.model is not None:
-            self._model_hooks = ModelHooks(self._target.model, follow_and_check)
+            self._model_hooks = [
+                SwapHooks(self._target.model, self._target.held.values()),
+                ModelHooks(self._target.model, follow_and_check),
+            ]
             self.follow()
 
     def follow(self) -> None:
@@ -100,11 +116,16 @@ class Attachments:
         if old is not None:
             self._leave(old)
 
+    def hold_statistics(self, addresses: Iterable[str]) -> None:
+        """Hold those of the weights that no optimizer steps, in the train step of the model."""
+        self._statistics.add([self._target.held[one] for one in addresses if one in self._target.statistics])
+
     def leave_all(self) -> None:
         for adapter in self.adapters:
             self._leave(adapter)
-        if self._model_hooks is not None:
-            self._model_hooks.uninstall()
+        self._statistics.uninstall()
+        for hooks in reversed(self._model_hooks):
+            hooks.uninstall()
 
     def _compiled(self) -> Any:
         return _compat.stepping_optimizer(getattr(self._target.model, "optimizer", None))
@@ -207,6 +228,14 @@ class Attachments:
         return any(
             adapter.steps() == self._seen[adapter] and _compat.optimizer_kind(adapter.optimizer) == "v1"
             for adapter in self.adapters
+        )
+
+
+def _check_holdable(optimizer: Any) -> None:
+    if _compat.copies_between_workers(optimizer):
+        raise ArgumentError(
+            "{} keeps a copy of each weight for all workers, moves it and writes it over the weight: that is not held. "
+            "Train with the optimizer inside it, or with SyncReplicasOptimizer".format(type(optimizer).__name__)
         )
 
 

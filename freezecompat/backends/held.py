@@ -184,8 +184,12 @@ class HeldWeight:
         """Assign an array of the weight's shape."""
         raise NotImplementedError
 
-    def bring(self, session: Any = None) -> None:
-        """Let the steps of this session see what is wanted, and give changed elements the slots of a fresh optimizer."""
+    def bring(self, session: Any = None) -> ElementSet:
+        """Let the steps of this session see what is wanted, and give changed elements the slots of a fresh optimizer.
+
+        Returns:
+            The elements that were frozen or thawed there.
+        """
         raise NotImplementedError
 
     def reset_slots_of(self, adapter: Any) -> None:
@@ -233,13 +237,14 @@ class EagerWeight(HeldWeight):
         with _compat.init_scope():
             self.variable.assign(value)
 
-    def bring(self, session: Any = None) -> None:
+    def bring(self, session: Any = None) -> ElementSet:
         changed, self._changes = self._changed_since(0), []
         if changed:
             with _compat.init_scope():
                 if self._mask is not None:
                     self._mask.assign(self.frozen.dense())
                 self._reset_slots(changed)
+        return changed
 
 
 class GraphWeight(HeldWeight):
@@ -344,13 +349,14 @@ class GraphWeight(HeldWeight):
         """True where the steps of this session don't know of a freeze or thaw."""
         return self.built and self._sessions.get(session, self._built_version) < self._version
 
-    def bring(self, session: Any = None) -> None:
+    def bring(self, session: Any = None) -> ElementSet:
         if session is None or not self.stale(session):
-            return
+            return ElementSet.empty(self.shape)
         changed = self._changed_since(self._sessions.get(session, self._built_version))
         session.run(self._assign_mask, {self._new_mask: self.frozen.dense()})
         self._reset_slots(changed, session)
         self._sessions[session] = self._version
+        return changed
 
     def forget_first_mask(self) -> None:
         if self.frozen or not self.built or self._first_mask is None:

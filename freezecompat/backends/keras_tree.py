@@ -85,6 +85,11 @@ def _numbered(taken: Counter, name: str) -> str:
     return name if taken[name] == 1 else "{}~{}".format(name, taken[name])
 
 
+def is_a(layer: Any, name: str) -> bool:
+    """True for a layer of a class of that name, whichever Keras it is from."""
+    return name in _class_names(layer)
+
+
 def _class_names(layer: Any) -> List[str]:
     return [base.__name__ for base in type(layer).__mro__]
 

@@ -22,9 +22,8 @@ class Origin:
     def __init__(self, source: Any = None, places: Optional[Mapping[int, List[Place]]] = None) -> None:
         """`places`: where each variable is used, by its identity."""
         self._source = source
-        self._uses = {  # layer, role, adapted already
-            identity: [(place.owner, place.role, _compat.is_adapted(place.owner, place.role)) for place in used]
-            for identity, used in (places or {}).items()
+        self._uses = {
+            identity: [(place.owner, place.role) for place in used] for identity, used in (places or {}).items()
         }
 
     def replaced(self, weights: Mapping[str, HeldWeight]) -> Dict[str, str]:
@@ -37,9 +36,9 @@ class Origin:
         for address, held in weights.items():
             identity = id(held.variable)
             uses = self._uses.get(identity, [])
-            if identity not in present or not all(_still_uses(layer, identity, layers) for layer, _, _ in uses):
+            if identity not in present or not all(_still_uses(layer, identity, layers) for layer, _ in uses):
                 found[address] = _REPLACED
-            elif any(_compat.is_adapted(layer, role) and not before for layer, role, before in uses):
+            elif any(_compat.is_adapted(layer, role) for layer, role in uses):
                 found[address] = _ADAPTED
         return found
 

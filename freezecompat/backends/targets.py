@@ -1,7 +1,8 @@
 """From what a user calls a target to `Weight` rows, each with the state of its variable."""
 
 import collections.abc
-from typing import Any, Dict, FrozenSet, List, NamedTuple, Sequence, Tuple
+import types
+from typing import Any, Dict, FrozenSet, List, Mapping, NamedTuple, Sequence, Tuple
 
 import numpy as np
 
@@ -11,6 +12,7 @@ from ..resolve import Weight
 from . import keras_tree
 from .held import GraphWeight, HeldWeight, held_weight
 from .origin import Origin, weights_of
+from .unheld import statistics_held, unheld
 
 
 class Target(NamedTuple):
@@ -20,7 +22,8 @@ class Target(NamedTuple):
     held: Dict[str, HeldWeight]
     model: Any  # the Keras model whose compile() is followed, or None
     origin: Origin
-    unheld: FrozenSet[str] = frozenset()  # addresses of weights that layers write in their forward pass
+    statistics: FrozenSet[str] = frozenset()  # addresses of what layers write, but the model's train step can hold
+    unheld: Mapping[str, str] = types.MappingProxyType({})  # address -> why no freeze can hold that weight
 
     @property
     def graph(self) -> Any:
@@ -126,19 +129,27 @@ def _of_layer(layer: Any, model: Any) -> Target:
     for place in keras_tree.places(layer):
         found.setdefault(id(_compat.backend_variable(place.variable)), []).append(place)
     trainable = {id(_compat.backend_variable(v)) for v in layer.trainable_variables}
-    entries, unheld = [], []
+    spread = [place for spots in found.values() for place in spots]
+    statistics = statistics_held(model, spread)
+    reasons = unheld(layer, [place for place in spread if place.address not in statistics])
+    entries, refused = [], {}
     for variable in _unique(weights):
-        spots = found.get(id(_compat.backend_variable(variable)), [])
+        if None in tuple(variable.shape):
+            continue  # a table that grows: Keras 2's Discretization keeps one
+        identity = id(_compat.backend_variable(variable))
+        spots = found.get(identity, [])
         aliases = tuple(place.address for place in spots[1:])
         if spots:
             first = spots[0]
             entries.append((first.address, variable, aliases, _meant(first)))
-            if first.is_state:
-                unheld.append(first.address)
+            if identity in reasons:
+                refused[first.address] = reasons[identity]
         else:
             entries.append((_plain_name(variable), variable, aliases, {}))
     ordinals = {id(_compat.backend_variable(v)): k for k, v in enumerate(_unique(layer.trainable_variables))}
-    return _target(entries, trainable, ordinals, model)._replace(origin=Origin(layer, found), unheld=frozenset(unheld))
+    return _target(entries, trainable, ordinals, model)._replace(
+        origin=Origin(layer, found), statistics=statistics, unheld=refused
+    )
 
 
 def _meant(place: keras_tree.Place) -> Dict[str, Any]:

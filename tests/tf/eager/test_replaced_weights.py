@@ -119,16 +119,49 @@ def test_a_quantized_or_adapted_kernel_is_refused(change, why):
 
 
 @LAYERS_KERAS_3_ALONE_HAS
-def test_the_bias_of_an_adapted_layer_and_a_layer_that_was_adapted_before_are_held():
+def test_the_bias_of_an_adapted_layer_is_held():
     model = KITS["keras3"].model()
     frozen = fc.freeze(model, {"hidden/bias": [(1,)]})
     hidden(model).enable_lora(2)
-    adapted = fc.freeze(model, {"out/kernel": "all", "hidden/kernel": "all"})
     model.compile(optimizer="sgd", loss="mse")
+    bias = np.array(hidden(model).bias)
     model.train_on_batch(X, Y)
+    now = np.array(hidden(model).bias)
+    assert now[1].tobytes() == bias[1].tobytes() and (now != bias)[[0, 2]].all()
     frozen.verify()
-    adapted.verify()
-    adapted.release()
+    frozen.release()
+
+
+def adapted():
+    """The kernel of `hidden` is a base that Keras does not train, plus the product of two factors that it does."""
+    model = KITS["keras3"].model()
+    hidden(model).enable_lora(2)
+    model.compile(optimizer="sgd", loss="mse")
+    return model
+
+
+@LAYERS_KERAS_3_ALONE_HAS
+def test_the_kernel_of_a_layer_that_was_adapted_before_is_refused():
+    """What the layer computes with, and saves under that name, would move though the variable does not."""
+    model = adapted()
+    with pytest.raises(fc.ArgumentError, match="hidden/kernel: .*enable_lora.*Freeze lora_kernel_a and lora_kernel_b"):
+        fc.freeze(model, {"hidden/kernel": [(0, 0)]})
+    with fc.freeze(model, fc.FreezeSpec.empty()) as frozen:
+        with pytest.raises(fc.ArgumentError, match="hidden/kernel: .*enable_lora"):
+            frozen.freeze({"hidden/kernel": [(0, 0)]})
+
+
+@LAYERS_KERAS_3_ALONE_HAS
+@pytest.mark.parametrize("factors", [["lora_kernel_a", "lora_kernel_b"], []], ids=["both factors", "neither"])
+def test_frozen_factors_hold_the_kernel_of_an_adapted_layer(factors):
+    model = adapted()
+    frozen = fc.freeze(model, dict({"hidden/" + name: "all" for name in factors}, **{"out/kernel": [(0, 1)]}))
+    kernel, bias = [np.array(value) for value in (hidden(model).kernel, hidden(model).bias)]
+    model.train_on_batch(X, Y)
+    model.train_on_batch(X, Y)
+    assert (np.array(hidden(model).kernel).tobytes() == kernel.tobytes()) == bool(factors)
+    assert (np.array(hidden(model).bias) != bias).all()
+    frozen.verify()
     frozen.release()
 
 

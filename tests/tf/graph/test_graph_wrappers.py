@@ -2,6 +2,7 @@
 
 import importlib
 
+import numpy as np
 import pytest
 import tensorflow as tf
 
@@ -121,3 +122,127 @@ def test_the_mixed_precision_graph_rewrite(given):
         frozen.verify(session=program.session)
     finally:
         experimental.disable_mixed_precision_graph_rewrite()
+
+
+CONTRIB = pytest.mark.skipif(not runtimes.TF1, reason="contrib is in TF 1.x")
+
+
+@CONTRIB
+@pytest.mark.parametrize("given", ["inner", "outer"])
+@pytest.mark.parametrize("name", ["AGN", "ElasticAverage", "ModelAverage"])
+def test_an_optimizer_that_copies_weights_between_workers_is_refused(name, given):
+    """It writes a common copy over the weight of a worker: fc.freeze and attach say so, and change nothing."""
+    opt = importlib.import_module("tensorflow.contrib.opt")
+    custom = {"AGN": "AGNCustomGetter", "ElasticAverage": "ElasticAverageCustomGetter"}.get(
+        name, "ModelAverageCustomGetter"
+    )
+    getter = getattr(opt, custom)("/cpu:0")
+    with v1.variable_scope("worker", custom_getter=getter):
+        weight = v1.get_variable("weight", initializer=[1.0, 2.0, 3.0])
+    inner = v1.train.GradientDescentOptimizer(0.1)
+    arguments = {
+        "AGN": (inner, 2, getter),
+        "ElasticAverage": (inner, 2, getter),
+        "ModelAverage": (inner, 2, True, getter),
+    }
+    outer = getattr(opt, name + "Optimizer")(*arguments[name])
+    optimizer = {"inner": inner, "outer": outer}[given]
+    with pytest.raises(fc.ArgumentError, match=name + "Optimizer keeps a copy of each weight"):
+        fc.freeze([weight], [(weight, [(0,)])], optimizer=optimizer)
+    frozen = fc.freeze([weight], [(weight, [(0,)])])
+    with pytest.raises(fc.ArgumentError, match=name + "Optimizer keeps a copy of each weight"):
+        frozen.attach(optimizer)
+    assert not {"apply_gradients", "_finish"} & (vars(inner).keys() | vars(outer).keys())
+
+
+@CONTRIB
+@pytest.mark.parametrize("given", ["inner", "outer"])
+@pytest.mark.parametrize("optimizer", ["sgd", "ftrl"])
+def test_variable_clipping_sees_the_held_values(optimizer, given):
+    """It clips each row after the step, the frozen elements in it included; what it makes of them does not count."""
+    opt = importlib.import_module("tensorflow.contrib.opt")
+    make = {"sgd": graph_kit.OPTIMIZERS["sgd"], "ftrl": lambda: v1.train.FtrlOptimizer(0.5)}[optimizer]
+    value = np.array([[3.0, 4.0, 1.0], [0.5, -2.0, 2.5]], "f4")
+    mask = np.array([[1, 0, 0], [0, 0, 1]], bool)
+    gradient = np.array([[0.5, -1.0, 2.0], [1.0, 0.25, -0.5]], "f4")
+    weight, plain = v1.Variable(value, use_resource=True), v1.Variable(value, use_resource=True)
+    inner = make()
+    outer = opt.VariableClippingOptimizer(inner, {weight: [1]}, 2.0)
+    frozen = fc.freeze([weight], [(weight, mask)], optimizer={"inner": inner, "outer": outer}[given])
+    train_op = outer.apply_gradients([(tf.constant(gradient), weight)])
+    stock_op = make().apply_gradients([(tf.constant(np.where(mask, 0, gradient).astype("f4")), plain)])
+    whole = v1.placeholder(tf.float32, value.shape)
+    clipped = whole - (whole - tf.clip_by_norm(whole, 2.0, [1]))
+    with v1.Session() as session:
+        session.run(v1.global_variables_initializer())
+        for _ in range(3):
+            session.run(stock_op)
+            expected = session.run(clipped, {whole: np.where(mask, value, session.run(plain))})
+            plain.load(expected, session)
+            session.run(train_op)
+            now = session.run(weight)
+            assert now[mask].tobytes() == value[mask].tobytes()
+            assert now[~mask].tobytes() == expected[~mask].tobytes()
+            assert (expected != value).all()
+        frozen.verify()
+
+
+@CONTRIB
+@pytest.mark.parametrize("given", ["inner", "outer"])
+def test_stale_gradients_are_dropped_and_others_held(given):
+    opt = importlib.import_module("tensorflow.contrib.opt")
+    weight = v1.Variable([1.0, 2.0, 3.0], use_resource=True)
+    step = v1.train.get_or_create_global_step()
+    inner = graph_kit.adam()
+    outer = opt.DropStaleGradientOptimizer(inner, staleness=0)
+    frozen = fc.freeze([weight], fc.FreezeSpec.empty(), optimizer={"inner": inner, "outer": outer}[given])
+    with v1.variable_scope("counter", use_resource=True):
+        train_op = outer.minimize(tf.reduce_sum(tf.square(weight)), global_step=step, var_list=[weight])
+    with v1.Session() as session:
+        session.run(v1.global_variables_initializer())
+        session.run(train_op)
+        frozen.freeze([(weight, [(0,)])], session=session)
+        before = session.run(weight)
+        session.run(train_op)
+        assert (session.run(weight) != before).tolist() == [False, True, True]
+        frozen.verify(session=session)
+
+
+@CONTRIB
+def test_an_extension_with_decoupled_weight_decay():
+    """A class that contrib makes of another: it decays before its step, frozen elements are put back."""
+    opt = importlib.import_module("tensorflow.contrib.opt")
+    cls = opt.extend_with_decoupled_weight_decay(v1.train.AdamOptimizer)
+
+    def make():
+        return cls(weight_decay=0.1, learning_rate=0.05)
+
+    program, oracle = programs.OrderedGraph(make()), programs.OrderedGraph(make(), oracle=True)
+    frozen = fc.freeze(program.target, fc.FreezeSpec.empty(), optimizer=program.optimizer)
+    program.finish()
+    graph_kit.train_beside(program, oracle, range(2), {})
+    frozen.freeze(MASKS, session=program.session)
+    oracle.set_frozen(MASKS)
+    graph_kit.train_beside(program, oracle, range(2, 5))
+    frozen.verify(session=program.session)
+
+
+@CONTRIB
+def test_an_external_optimizer_is_reported():
+    """It computes outside of the graph (scipy's does) and writes whole weights: it is no optimizer to attach to."""
+    opt = importlib.import_module("tensorflow.contrib.opt")
+
+    class Descent(opt.ExternalOptimizerInterface):
+        def _minimize(self, initial_val, loss_grad_func, **options):
+            return initial_val - 0.1 * loss_grad_func(initial_val)[1]
+
+    weight = v1.Variable([1.0, 2.0, 3.0], use_resource=True)
+    external = Descent(tf.reduce_sum(tf.square(weight)), [weight])
+    with pytest.raises(fc.NotAnOptimizer, match="Descent"):
+        fc.freeze([weight], [(weight, [(0,)])], optimizer=external)
+    with v1.Session() as session:
+        session.run(v1.global_variables_initializer())
+        frozen = fc.freeze([weight], [(weight, [(0,)])], optimizer=graph_kit.adam())
+        external.minimize(session)
+        with pytest.raises(fc.FrozenWeightsMoved):
+            frozen.verify()
