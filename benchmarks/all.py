@@ -24,7 +24,7 @@ RUNS = (
     + [
         (
             ["growth.py", "--section", section],
-            "--weights 1 --largest 1000000 --memory 0.01 --calls 20 --rounds 1".split(),
+            "--weights 1 --largest 1000000 --memory 0.001 --calls 20 --rounds 1".split(),
         )
         for section in SECTIONS
     ]
