@@ -333,10 +333,11 @@ def forget_train_step(model: Any) -> List[Any]:
     function = getattr(model, "train_function", None)
     if function is None:
         return []
-    remake = getattr(model, "make_train_function", None)
-    if remake is not None and "_make_train_function" not in dir(model):
-        model.train_function = None  # what remake(force=True) does, which TF 2.2 to 2.4 and a user's own lack
-        remake()
+    if fixed_train_step(model) is None:
+        model.train_function = (
+            None  # what make_train_function(force=True) does, which TF 2.2 to 2.4 and a user's own lack
+        )
+        model.make_train_function()
         return []
     left_behind = train_step_ops(model)
     model.train_function = None  # TF 1.15, 2.0, and graph mode on TF 2: made at the next fit or train_on_batch
@@ -346,6 +347,15 @@ def forget_train_step(model: Any) -> List[Any]:
         vars(function).update(vars(model.train_function))
         model.train_function = function
     return left_behind
+
+
+def fixed_train_step(model: Any) -> Any:
+    """The train step of Keras 2 whose ops were built once and for all; None where there is none, or a tf.function.
+
+    TF 1.15, 2.0, and graph mode on TF 2.
+    """
+    traced = hasattr(model, "make_train_function") and "_make_train_function" not in dir(model)
+    return None if traced else getattr(model, "train_function", None)
 
 
 def _trace_anew(step: Any) -> None:
@@ -554,10 +564,16 @@ def fresh_optimizer(optimizer: Any, variable: Any) -> Any:
         state = probe._get_or_create_state([variable])._copy_with_dynamic_hyper(probe._hyper, strategy, devices)
         probe._create_vars([variable], state)
     elif kind in ("v1", "legacy"):
-        probe._create_slots([variable])
+        with _names_given_back():
+            probe._create_slots([variable])
     else:
         probe.build([_as_built(optimizer, variable)])
     return probe
+
+
+def _names_given_back() -> Any:
+    """A context that takes no name away from what is made later: a `tf.train` optimizer numbers the scopes of its slots."""
+    return v1().variable_scope(v1().get_variable_scope(), auxiliary_name_scope=False)
 
 
 def _as_built(optimizer: Any, variable: Any) -> Any:

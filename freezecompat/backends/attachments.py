@@ -1,12 +1,13 @@
 """Which optimizers a Frozen is attached to: those that it was given, and the one that its model is compiled with."""
 
+import functools
 import warnings
 import weakref
 from typing import Any, Callable, Dict, List, Optional, Tuple
 
 from .. import _compat
 from ..exceptions import ArgumentError, NotAnOptimizer
-from .base import Adapter, adapter_of
+from .base import Adapter, hooked_by
 from .keras import Keras3Optimizer, KerasOptimizer, ModelHooks
 from .targets import Target
 from .tf1 import TrainOptimizer
@@ -35,7 +36,7 @@ class Attachments:
         self._target = target
         self._given: List[Adapter] = []
         self._followed: Optional[Adapter] = None
-        self._model_hooks: Optional[ModelHooks] = None
+        self._stop_following: Optional[Callable[[], None]] = None
         self._seen: Dict[Adapter, Tuple[int, int]] = {}
         self._detached: Any = weakref.WeakSet()  # not followed, though the model is compiled with one of them
         self.by_hand = False
@@ -86,7 +87,9 @@ class Attachments:
             check()
 
         if self._target.model is not None:
-            self._model_hooks = ModelHooks(self._target.model, follow_and_check)
+            hooks = hooked_by(self._target.model) or ModelHooks(self._target.model)
+            hooks.add(follow_and_check)
+            self._stop_following = functools.partial(hooks.remove, follow_and_check)
             self.follow()
 
     def follow(self) -> None:
@@ -103,14 +106,15 @@ class Attachments:
     def leave_all(self) -> None:
         for adapter in self.adapters:
             self._leave(adapter)
-        if self._model_hooks is not None:
-            self._model_hooks.uninstall()
+        if self._stop_following is not None:
+            self._stop_following()
+            self._stop_following = None
 
     def _compiled(self) -> Any:
         return _compat.stepping_optimizer(getattr(self._target.model, "optimizer", None))
 
     def _join(self, optimizer: Any) -> Adapter:
-        adapter = adapter_of(optimizer)
+        adapter = hooked_by(optimizer)
         if adapter is None:
             if self._target.graph is None:
                 _check_can_be_made_anew(optimizer)
@@ -144,7 +148,8 @@ class Attachments:
         for model in models:
             if model not in adapter.models:
                 adapter.models.add(model)
-                self._remake_train_step(model)
+                if _compat.fixed_train_step(model) not in adapter.fixed_steps:
+                    self._remake_train_step(model)
 
     def _remake_train_step(self, model: Any) -> None:
         if self._target.graph is not None and _compat.in_running_fit_of_old_step(model):

@@ -64,23 +64,36 @@ class Keras3Optimizer(KerasOptimizer):
 
 
 class ModelHooks:
-    """Calls `follow` after each compile of a model, and before each fit and train_on_batch; what it raises comes through."""
+    """Calls the followers of a model after each compile, and before each fit and train_on_batch; what they raise comes through.
+
+    A model has one of these, which goes with its last follower.
+    """
 
     _BEFORE = ("fit", "fit_generator", "train_on_batch")
 
-    def __init__(self, model: Any, follow: Callable[[], None]) -> None:
-        def after(original: Any, *args: Any, **kwargs: Any) -> Any:
-            result = original(*args, **kwargs)
+    def __init__(self, model: Any) -> None:
+        self._followers: List[Callable[[], None]] = []
+        self._hooks: List[Hook] = [Hook(model, "compile", self._after)]
+        self._hooks += [Hook(model, name, self._before) for name in self._BEFORE if hasattr(model, name)]
+
+    def _after(self, original: Any, *args: Any, **kwargs: Any) -> Any:
+        result = original(*args, **kwargs)
+        self._follow()
+        return result
+
+    def _before(self, original: Any, *args: Any, **kwargs: Any) -> Any:
+        self._follow()
+        return original(*args, **kwargs)
+
+    def _follow(self) -> None:
+        for follow in list(self._followers):
             follow()
-            return result
 
-        def before(original: Any, *args: Any, **kwargs: Any) -> Any:
-            follow()
-            return original(*args, **kwargs)
+    def add(self, follower: Callable[[], None]) -> None:
+        self._followers.append(follower)
 
-        self._hooks: List[Hook] = [Hook(model, "compile", after)]
-        self._hooks += [Hook(model, name, before) for name in self._BEFORE if hasattr(model, name)]
-
-    def uninstall(self) -> None:
-        for hook in self._hooks:
-            hook.uninstall()
+    def remove(self, follower: Callable[[], None]) -> None:
+        self._followers.remove(follower)
+        if not self._followers:
+            for hook in self._hooks:
+                hook.uninstall()
