@@ -124,6 +124,14 @@ def bits(values: Any) -> Any:
     return tf.bitcast(values, integer)
 
 
+def bits_differ(one: Any, other: Any) -> Any:
+    """Where the bytes of two tensors differ: a bool tensor of their shape."""
+    tf = tensorflow()
+    different = tf.not_equal(bits(one), bits(other))
+    # There is no integer as large as a complex128: its bits are two of them, in an axis of their own.
+    return tf.reduce_any(different, -1) if one.dtype.size > 8 else different
+
+
 def with_bits_of(values: Any, bytes_: Any) -> Any:
     """Real numbers where a byte is -1, and 0 where it is 0, whatever stands there: a tensor of the shape of both."""
     tf = tensorflow()
@@ -435,6 +443,11 @@ def optimizers_within(optimizer: Any) -> List[Any]:
     inner = wrapped_optimizer(optimizer)
     several = [inner] if inner is not None else vars(optimizer).get("_inner_optimizers", [])
     return [optimizer] + [one for held in several for one in optimizers_within(held)]
+
+
+def is_wrapper(optimizer: Any) -> bool:
+    """True for an optimizer that steps through others; Keras 3's MultiOptimizer makes them when it is built."""
+    return wrapped_optimizer(optimizer) is not None or "_inner_optimizers" in vars(optimizer)
 
 
 def wrappers_around(optimizer: Any) -> List[Any]:

@@ -232,7 +232,7 @@ def _check_can_be_made_anew(optimizer: Any) -> None:
 def _make_anew(optimizer: Any) -> None:
     for one in _compat.optimizers_within(optimizer):
         try:
-            if len(_compat.optimizers_within(one)) == 1:  # a wrapper has no slots
+            if not _compat.is_wrapper(one):  # which has no slots
                 _compat.unbuilt_optimizer(one)
         except Exception as error:
             raise ArgumentError(

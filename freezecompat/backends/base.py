@@ -122,6 +122,11 @@ class Adapter:
         for hook in self._hooks:
             hook.uninstall()
 
+    @staticmethod
+    def leaves_to_the_original(pairs: Sequence[Pair]) -> bool:
+        """True where something is no variable: the optimizer says so in its own words."""
+        return not all(_compat.is_variable(variable) for _, variable in pairs)
+
     def known_variables(self) -> Iterable[Any]:
         """Variables that a step may write although it is given no gradient of them."""
         return ()

@@ -32,7 +32,10 @@ class KerasOptimizer(Adapter):
         return list(zip(clip([gradient for gradient, _ in pairs]), [variable for _, variable in pairs]))
 
     def _apply_gradients(self, original: Any, grads_and_vars: Any, *args: Any, **kwargs: Any) -> Any:
-        return self.step(list(grads_and_vars), lambda pairs: original(pairs, *args, **kwargs))
+        pairs = list(grads_and_vars)
+        if self.leaves_to_the_original(pairs):
+            return original(pairs, *args, **kwargs)
+        return self.step(pairs, lambda pairs: original(pairs, *args, **kwargs))
 
     def _finalize(self, original: Any, var_list: Any) -> Any:
         # After the last step the weights are overwritten with their moving average.
@@ -55,10 +58,11 @@ class Keras3Optimizer(KerasOptimizer):
         if trainable_variables is not None:
             trainable_variables = list(trainable_variables)
         variables = self.optimizer._trainable_variables if trainable_variables is None else trainable_variables
-        if len(grads) != len(variables):
+        pairs = list(zip(grads, variables))
+        if len(grads) != len(variables) or self.leaves_to_the_original(pairs):
             return original(grads, trainable_variables)  # it raises, in Keras' words
         return self.step(
-            list(zip(grads, variables)),
+            pairs,
             lambda pairs: original([gradient for gradient, _ in pairs], trainable_variables),
         )
 
