@@ -124,6 +124,14 @@ def bits(values: Any) -> Any:
     return tf.bitcast(values, integer)
 
 
+def bits_differ(one: Any, other: Any) -> Any:
+    """Where the bytes of two tensors differ: a bool tensor of their shape."""
+    tf = tensorflow()
+    different = tf.not_equal(bits(one), bits(other))
+    # There is no integer as large as a complex128: its bits are two of them, in an axis of their own.
+    return tf.reduce_any(different, -1) if one.dtype.size > 8 else different
+
+
 def zero_where(condition: Any, values: Any) -> Any:
     """Numbers with 0 where the condition is true, whatever stands there."""
     tf = tensorflow()
@@ -374,10 +382,11 @@ def forget_train_step(model: Any) -> List[Any]:
     function = getattr(model, "train_function", None)
     if function is None:
         return []
-    remake = getattr(model, "make_train_function", None)
-    if remake is not None and "_make_train_function" not in dir(model):
-        model.train_function = None  # what remake(force=True) does, which TF 2.2 to 2.4 and a user's own lack
-        remake()
+    if fixed_train_step(model) is None:
+        model.train_function = (
+            None  # what make_train_function(force=True) does, which TF 2.2 to 2.4 and a user's own lack
+        )
+        model.make_train_function()
         return []
     left_behind = train_step_ops(model)
     model.train_function = None  # TF 1.15, 2.0, and graph mode on TF 2: made at the next fit or train_on_batch
@@ -387,6 +396,15 @@ def forget_train_step(model: Any) -> List[Any]:
         vars(function).update(vars(model.train_function))
         model.train_function = function
     return left_behind
+
+
+def fixed_train_step(model: Any) -> Any:
+    """The train step of Keras 2 whose ops were built once and for all; None where there is none, or a tf.function.
+
+    TF 1.15, 2.0, and graph mode on TF 2.
+    """
+    traced = hasattr(model, "make_train_function") and "_make_train_function" not in dir(model)
+    return None if traced else getattr(model, "train_function", None)
 
 
 def _trace_anew(step: Any) -> None:
@@ -466,6 +484,11 @@ def optimizers_within(optimizer: Any) -> List[Any]:
     inner = wrapped_optimizer(optimizer)
     several = [inner] if inner is not None else vars(optimizer).get("_inner_optimizers", [])
     return [optimizer] + [one for held in several for one in optimizers_within(held)]
+
+
+def is_wrapper(optimizer: Any) -> bool:
+    """True for an optimizer that steps through others; Keras 3's MultiOptimizer makes them when it is built."""
+    return wrapped_optimizer(optimizer) is not None or "_inner_optimizers" in vars(optimizer)
 
 
 def wrappers_around(optimizer: Any) -> List[Any]:
@@ -601,10 +624,16 @@ def fresh_optimizer(optimizer: Any, variable: Any) -> Any:
         state = probe._get_or_create_state([variable])._copy_with_dynamic_hyper(probe._hyper, strategy, devices)
         probe._create_vars([variable], state)
     elif kind in ("v1", "legacy"):
-        probe._create_slots([variable])
+        with _names_given_back():
+            probe._create_slots([variable])
     else:
         probe.build([_as_built(optimizer, variable)])
     return probe
+
+
+def _names_given_back() -> Any:
+    """A context that takes no name away from what is made later: a `tf.train` optimizer numbers the scopes of its slots."""
+    return v1().variable_scope(v1().get_variable_scope(), auxiliary_name_scope=False)
 
 
 def _as_built(optimizer: Any, variable: Any) -> Any:

@@ -6,10 +6,8 @@ from typing import Any, Callable, Dict, Iterable, List, Optional, Tuple
 
 from .. import _compat
 from ..exceptions import ArgumentError, NotAnOptimizer
-from .base import Adapter, adapter_of
+from .base import Adapter, hooked_by
 from .keras import Keras3Optimizer, KerasOptimizer, ModelHooks
-from .statistics import StatisticsHold
-from .swaps import SwapHooks
 from .targets import Target
 from .tf1 import TrainOptimizer
 
@@ -37,8 +35,7 @@ class Attachments:
         self._target = target
         self._given: List[Adapter] = []
         self._followed: Optional[Adapter] = None
-        self._model_hooks: List[Any] = []
-        self._statistics = StatisticsHold(target.model)
+        self._model_hooks: Optional[ModelHooks] = None
         self._seen: Dict[Adapter, Tuple[int, int]] = {}
         self._detached: Any = weakref.WeakSet()  # not followed, though the model is compiled with one of them
         self.by_hand = False
@@ -99,10 +96,8 @@ class Attachments:
             check()
 
         if self._target.model is not None:
-            self._model_hooks = [
-                SwapHooks(self._target.model, self._target.held.values()),
-                ModelHooks(self._target.model, follow_and_check),
-            ]
+            self._model_hooks = hooked_by(self._target.model, ModelHooks) or ModelHooks(self._target.model)
+            self._model_hooks.add(self._owner, follow_and_check, self._target.held.values())
             self.follow()
 
     def follow(self) -> None:
@@ -118,20 +113,22 @@ class Attachments:
 
     def hold_statistics(self, addresses: Iterable[str]) -> None:
         """Hold those of the weights that no optimizer steps, in the train step of the model."""
-        self._statistics.add([self._target.held[one] for one in addresses if one in self._target.statistics])
+        held = [self._target.held[one] for one in addresses if one in self._target.statistics]
+        if held and self._model_hooks is not None:
+            self._model_hooks.hold_statistics(held)
 
     def leave_all(self) -> None:
         for adapter in self.adapters:
             self._leave(adapter)
-        self._statistics.uninstall()
-        for hooks in reversed(self._model_hooks):
-            hooks.uninstall()
+        if self._model_hooks is not None:
+            self._model_hooks.remove(self._owner)
+            self._model_hooks = None
 
     def _compiled(self) -> Any:
         return _compat.stepping_optimizer(getattr(self._target.model, "optimizer", None))
 
     def _join(self, optimizer: Any) -> Adapter:
-        adapter = adapter_of(optimizer)
+        adapter = hooked_by(optimizer, Adapter)
         if adapter is None:
             if self._target.graph is None:
                 _check_can_be_made_anew(optimizer)
@@ -165,7 +162,8 @@ class Attachments:
         for model in models:
             if model not in adapter.models:
                 adapter.models.add(model)
-                self._remake_train_step(model)
+                if _compat.fixed_train_step(model) not in adapter.fixed_steps:
+                    self._remake_train_step(model)
 
     def _remake_train_step(self, model: Any) -> None:
         if self._target.graph is not None and _compat.in_running_fit_of_old_step(model):
@@ -256,7 +254,7 @@ def _check_can_be_made_anew(optimizer: Any) -> None:
 def _make_anew(optimizer: Any) -> None:
     for one in _compat.optimizers_within(optimizer):
         try:
-            if len(_compat.optimizers_within(one)) == 1:  # a wrapper has no slots
+            if not _compat.is_wrapper(one):  # which has no slots
                 _compat.unbuilt_optimizer(one)
         except Exception as error:
             raise ArgumentError(

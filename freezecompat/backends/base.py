@@ -83,14 +83,15 @@ class StepCount:
 
 
 _step_counts = WeakTable()
+_fixed_steps = WeakTable()
 
 
-def adapter_of(optimizer: Any) -> "Optional[Adapter]":
-    """The adapter whose hooks are on this optimizer now."""
-    for value in vars(optimizer).values():
-        adapter = getattr(value.around, "__self__", None) if isinstance(value, Hook) else None
-        if adapter is not None:
-            return adapter
+def hooked_by(instance: Any, kind: type) -> Any:
+    """The object of this kind whose methods are hooks on the instance now: an optimizer's `Adapter`; None where there is none."""
+    for value in vars(instance).values():
+        owner = getattr(value.around, "__self__", None) if isinstance(value, Hook) else None
+        if isinstance(owner, kind):
+            return owner
     return None
 
 
@@ -108,6 +109,8 @@ class Adapter:
         self._known_to_pass: Dict[Tuple[str, int], bool] = {}
         self._callers: Any = weakref.WeakSet()  # loss scalers from inside which a step came
         self.count: StepCount = _step_counts.get(optimizer, StepCount)
+        # Of models, built with hooks of this optimizer in place: their ops read our masks after a release too.
+        self.fixed_steps: Any = _fixed_steps.get(optimizer, lambda _: weakref.WeakSet())
         self._hooks = [Hook(optimizer, name, around) for name, around in self.methods().items()]
 
     def methods(self) -> Dict[str, Callable[..., Any]]:
@@ -115,8 +118,17 @@ class Adapter:
         raise NotImplementedError
 
     def uninstall(self) -> None:
+        for model in self.models:
+            step = _compat.fixed_train_step(model)
+            if step is not None and _compat.stepping_optimizer(model.optimizer) is self.optimizer:
+                self.fixed_steps.add(step)
         for hook in self._hooks:
             hook.uninstall()
+
+    @staticmethod
+    def leaves_to_the_original(pairs: Sequence[Pair]) -> bool:
+        """True where something is no variable: the optimizer says so in its own words."""
+        return not all(_compat.is_variable(variable) for _, variable in pairs)
 
     def known_variables(self) -> Iterable[Any]:
         """Variables that a step may write although it is given no gradient of them."""
@@ -134,7 +146,7 @@ class Adapter:
 
     def unattached_callers(self) -> List[str]:
         """The loss scalers that called this optimizer and are not attached: a frozen NaN makes those skip a step."""
-        return sorted(type(caller).__name__ for caller in self._callers if adapter_of(caller) is None)
+        return sorted(type(caller).__name__ for caller in self._callers if hooked_by(caller, Adapter) is None)
 
     def counts_steps(self) -> bool:
         """False in a TF1 graph, where a step that bypasses us is found in the graph itself."""

@@ -119,17 +119,40 @@ class HeldWeight:
         if gradient is None or (tf.executing_eagerly() and not self.frozen):
             return gradient
         if isinstance(gradient, tf.IndexedSlices):
+            if not self.frozen and not gradient.values.shape[1:].is_compatible_with(self.shape[1:]):
+                return gradient  # the optimizer says what is wrong with it
             values = zero(gradient.values, gradient.indices)
             return tf.IndexedSlices(values, gradient.indices, gradient.dense_shape)
-        gradient = self._as_tensor(gradient)
-        if gradient.shape.is_compatible_with(self.shape):
-            return zero(gradient)
-        if gradient.shape.ndims == 0:
-            return zero(tf.fill(self.shape, gradient))
+        tensor = self._as_tensor(gradient)
+        if tensor is not None and tensor.shape.is_compatible_with(self.shape):
+            return zero(tensor)
+        if not self.frozen:
+            return gradient if tensor is None else self._left_to_the_optimizer(tensor)
+        if tensor is None:
+            raise ArgumentError(
+                "the gradient of {} is a tensor of numbers, tf.IndexedSlices or None; received {!r}".format(
+                    _compat.native_name(self.variable), gradient
+                )
+            )
+        if tensor.shape.ndims == 0:
+            return zero(tf.fill(self.shape, tensor))
         raise ArgumentError(
             "the gradient of {} has shape {}, the weight has shape {}. Were gradients and variables paired in "
-            "another order?".format(_compat.native_name(self.variable), gradient.shape, self.shape)
+            "another order?".format(_compat.native_name(self.variable), tensor.shape, self.shape)
         )
+
+    def _left_to_the_optimizer(self, gradient: Any) -> Any:
+        """A gradient of another shape while nothing is frozen: an optimizer that refuses it says so in its own words.
+
+        One that it broadcasts keeps its shape, and is 0 where a later freeze leaves it no free element. Where it counts for a
+        free element too, a frozen one gets a share in its slots, which a thaw sets anew.
+        """
+        tf = _compat.tensorflow()
+        axes = _broadcast_axes(gradient.shape.as_list(), self.shape)
+        if axes is None:
+            return gradient
+        frozen = tf.reshape(tf.reduce_all(self.mask(), axes), gradient.shape)
+        return _compat.select(frozen, tf.zeros_like(gradient), gradient)
 
     def _zero_where_frozen(self, values: Any, rows: Any = None) -> Any:
         # Selected, never multiplied: 0 * nan is nan (CASES: a frozen element's gradient may be anything).
@@ -139,17 +162,12 @@ class HeldWeight:
         return _compat.cleared_where(self.mask(rows), values)
 
     def _as_tensor(self, gradient: Any) -> Any:
+        """A gradient as a tensor of numbers; None if it is none."""
         try:
             tensor = _compat.tensorflow().convert_to_tensor(gradient)
         except (TypeError, ValueError):
-            tensor = None
-        if tensor is None or not (tensor.dtype.is_floating or tensor.dtype.is_complex):
-            raise ArgumentError(
-                "the gradient of {} is a tensor of numbers, tf.IndexedSlices or None; received {!r}".format(
-                    _compat.native_name(self.variable), gradient
-                )
-            )
-        return tensor
+            return None
+        return tensor if tensor.dtype.is_floating or tensor.dtype.is_complex or tensor.dtype.is_integer else None
 
     def snapshot(self) -> Any:
         """The values before a step; of a free element it may be 0.
@@ -210,6 +228,15 @@ class HeldWeight:
     def _reset_slots(self, changed: ElementSet, session: Any = None) -> None:
         for adapter in list(self.adapters):
             adapter.reset_slots(self, changed, session)
+
+
+def _broadcast_axes(sizes: List[Optional[int]], shape: Tuple[int, ...]) -> Optional[List[int]]:
+    """The axes of `shape` along which a tensor of these sizes is repeated; None where it can't be."""
+    new = len(shape) - len(sizes)
+    pairs = list(zip(sizes, shape[max(new, 0) :]))
+    if new < 0 or any(size not in (1, own) for size, own in pairs):
+        return None
+    return list(range(new)) + [new + axis for axis, (size, own) in enumerate(pairs) if size != own]
 
 
 def _among(pinned: Pinned, elements: ElementSet) -> Pinned:
@@ -304,8 +331,7 @@ class GraphWeight(HeldWeight):
         tf, v1 = _compat.tensorflow(), _compat.v1()
         if not _compat.can_write_in_cond(self.variable):
             return super().put_back(snapshot)
-        different = tf.not_equal(_compat.bits(self.snapshot()), _compat.bits(snapshot))
-        moved = tf.reduce_any(tf.logical_and(self.mask(), different))
+        moved = tf.reduce_any(tf.logical_and(self.mask(), _compat.bits_differ(self.snapshot(), snapshot)))
         return v1.cond(moved, lambda: super(GraphWeight, self).put_back(snapshot).op, tf.no_op)
 
     def keep_first(self, snapshot: Any) -> Any:

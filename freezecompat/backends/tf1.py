@@ -41,6 +41,8 @@ class TrainOptimizer(Adapter):
 
     def _apply_gradients(self, original: Any, grads_and_vars: Any, *args: Any, **kwargs: Any) -> Any:
         pairs = [(g, _compat.backend_variable(v)) for g, v in grads_and_vars]
+        if self.leaves_to_the_original(pairs):
+            return original(pairs, *args, **kwargs)
         with self._masks_of_the_step(pairs):
             pairs = self._select_what_changed(pairs)
             # What has no gradient is left alone: it may have no value yet, or be stepped by another optimizer just now.

@@ -44,11 +44,6 @@ def writes(operations: Iterable[Any]) -> Dict[str, List[Write]]:
     return found
 
 
-def written_in(operations: Iterable[Any]) -> List[Any]:
-    """The ops that write anything among some ops and the functions that they call."""
-    return [write.op for found in writes(operations).values() for write in found]
-
-
 def _written_by(operation: Any) -> Iterator[Tuple[Any, Any]]:
     """(input that stands for a variable, what writes it) of an op: itself, or ops of the functions that it calls."""
     if _WRITES.search(operation.type):
