@@ -24,6 +24,15 @@ def sized(graph):
     )
 
 
+def bytes_made(graph):
+    """Bytes of all tensors of the weight's size that one run of the step makes."""
+    outputs = [output for op in graph.get_operations() for output in op.outputs if op.type not in FREE]
+    of_size = [
+        output for output in outputs if output.shape.ndims and output.shape.num_elements() == SHAPE[0] * SHAPE[1]
+    ]
+    return sum(output.dtype.size for output in of_size) * SHAPE[0] * SHAPE[1]
+
+
 def written_by_a_kernel(kit):
     """True for the optimizers of Keras up to 2.10, which are the legacy ones after it."""
     return not hasattr(kit.module.Optimizer, "update_step")
@@ -44,7 +53,7 @@ def keras_function(kit, freeze):
         optimizer.apply_gradients(zip(tape.gradient(loss, layer.trainable_variables), layer.trainable_variables))
 
     function = tf.function(step).get_concrete_function(tf.ones((3, SHAPE[0])))
-    return sized(function.graph)
+    return sized(function.graph), bytes_made(function.graph)
 
 
 def tf_train_graph(freeze):
@@ -54,7 +63,7 @@ def tf_train_graph(freeze):
         if freeze:
             fc.freeze([weight], fc.FreezeSpec.empty(), optimizer=optimizer)
         optimizer.minimize(tf.reduce_mean(tf.square(tf.matmul(v1.placeholder("float32", (3, SHAPE[0])), weight))))
-    return sized(graph)
+    return sized(graph), bytes_made(graph)
 
 
 @pytest.mark.skipif(not runtimes.EAGER, reason="a graph has tf.train's step")
@@ -62,10 +71,12 @@ def tf_train_graph(freeze):
 def test_a_traced_step_selects_what_comes_and_what_is_written(kit):
     """The gradient, and the value: where Keras assigns it, before it is written; where a kernel of the optimizer writes, after."""
     kit = kits.kits()[kit]
-    added = keras_function(kit, freeze=True) - keras_function(kit, freeze=False)
+    frozen, plain = keras_function(kit, freeze=True), keras_function(kit, freeze=False)
     of_the_gradient = {"Select": 1, "Fill": 1} if runtimes.TF1 else {"SelectV2": 1}
     of_the_value = {"Select": 1} if written_by_a_kernel(kit) else {"Select": 1, "Sub": 1}
-    assert added == collections.Counter(of_the_gradient) + collections.Counter(of_the_value)
+    added = collections.Counter(of_the_gradient) + collections.Counter(of_the_value)
+    assert frozen[0] - plain[0] == added
+    assert frozen[1] - plain[1] == 4 * SHAPE[0] * SHAPE[1] * sum(added.values())
 
 
 @pytest.mark.skipif(not runtimes.EAGER, reason="a graph has tf.train's step")
@@ -97,6 +108,9 @@ def test_a_step_of_keras_writes_a_weight_once_where_it_did_so_before(kit, traced
 @pytest.mark.skipif(runtimes.EAGER, reason="a tf.function has Keras' step")
 def test_a_graph_selects_once_and_looks_once_for_what_moved():
     """The first mask, and on TF 1 the zeros, are constants; what a branch of a cond writes is in the graph itself only there."""
-    added = tf_train_graph(freeze=True) - tf_train_graph(freeze=False)
+    frozen, plain = tf_train_graph(freeze=True), tf_train_graph(freeze=False)
     selects = {"Fill": 2, "Select": 2} if runtimes.TF1 else {"Fill": 1, "SelectV2": 1}
-    assert added == dict(selects, NotEqual=1, LogicalAnd=1)
+    assert frozen[0] - plain[0] == dict(selects, NotEqual=1, LogicalAnd=1)
+    bools = 3  # the first mask, what differs, what of that is frozen
+    numbers = 3 if runtimes.TF1 else 1
+    assert frozen[1] - plain[1] == (bools + 4 * numbers) * SHAPE[0] * SHAPE[1]
