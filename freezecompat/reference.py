@@ -16,7 +16,11 @@ class Values(NamedTuple):
     values: np.ndarray
 
 
-_NOTHING = Values(np.zeros(0, np.int64), np.zeros(0))
+class _Kept(NamedTuple):
+    """The elements of one weight that have a reference, and what they held, in C order."""
+
+    elements: ElementSet
+    values: np.ndarray
 
 
 class Reference:
@@ -32,58 +36,57 @@ class Reference:
     """
 
     def __init__(self) -> None:
-        self._values: Dict[str, Values] = {}
+        self._kept: Dict[str, _Kept] = {}
 
     def take(self, address: str, elements: ElementSet, weight: np.ndarray) -> None:
         """Let the present values of `elements` be their reference, whatever it was before."""
         self.drop(address, elements)
-        indices = elements.flat()
-        self._insert(address, Values(indices, np.asarray(weight).reshape(-1)[indices]))
+        self._add(address, elements, np.asarray(weight).reshape(-1)[elements.flat()])
 
     def take_values(self, address: str, elements: ElementSet, known: Values) -> None:
         """The same, from values that were kept elsewhere, for those of `elements` that are among them."""
         here = np.isin(known.indices, elements.flat())
         self.drop(address, elements)
-        self._insert(address, Values(known.indices[here], known.values[here]))
+        self._add(address, ElementSet.from_flat(elements.shape, known.indices[here]), known.values[here])
 
     def drop(self, address: str, elements: ElementSet) -> None:
         """Forget `elements`."""
-        old = self._values.pop(address, _NOTHING)
-        keep = ~np.isin(old.indices, elements.flat())
-        if keep.any():
-            self._values[address] = Values(old.indices[keep], old.values[keep])
+        old = self._kept.pop(address, None)
+        left = old.elements - elements if old is not None else None
+        if left:
+            self._kept[address] = _Kept(left, old.values[np.searchsorted(old.elements.flat(), left.flat())])
 
-    def _insert(self, address: str, new: Values) -> None:
-        old = self._values.get(address)
+    def _add(self, address: str, elements: ElementSet, values: np.ndarray) -> None:
+        """Elements that have no reference yet."""
+        old = self._kept.get(address)
         if old is not None:
-            indices = np.concatenate([old.indices, new.indices])
-            order = np.argsort(indices, kind="mergesort")
-            new = Values(indices[order], np.concatenate([old.values, new.values])[order])
-        if len(new.indices):
-            self._values[address] = new
+            order = np.argsort(np.concatenate([old.elements.flat(), elements.flat()]), kind="mergesort")
+            elements, values = old.elements | elements, np.concatenate([old.values, values])[order]
+        if elements:
+            self._kept[address] = _Kept(elements, values)
 
     def missing(self, address: str, elements: ElementSet) -> ElementSet:
         """Those of `elements` that have no reference."""
-        known = self._values.get(address, _NOTHING).indices
-        return elements - ElementSet.from_flat(elements.shape, known)
+        kept = self._kept.get(address)
+        return elements if kept is None else elements - kept.elements
 
     def apart(self, weights: Mapping[str, np.ndarray]) -> Dict[str, ElementSet]:
         """The elements whose bytes differ from their reference, of each weight that has one, by address."""
         found = {}
-        for address in sorted(self._values):
-            indices, before = self._values[address]
-            weight = np.asarray(weights[address])
-            differ = different_bits(before, weight.reshape(-1)[indices])
-            found[address] = ElementSet.from_flat(weight.shape, indices[differ])
+        for address in sorted(self._kept):
+            elements, before = self._kept[address]
+            indices = elements.flat()
+            differ = different_bits(before, np.asarray(weights[address]).reshape(-1)[indices])
+            found[address] = ElementSet.from_flat(elements.shape, indices[differ])
         return found
 
     def moved(self, weights: Mapping[str, np.ndarray]) -> List[Moved]:
         """Every element whose bytes differ from its reference, by address, then in C order."""
         found = []
         for address, elements in self.apart(weights).items():
-            indices, values = self._values[address]
-            flat = elements.flat()
-            before, now = values[np.searchsorted(indices, flat)], np.asarray(weights[address]).reshape(-1)[flat]
+            kept, flat = self._kept[address], elements.flat()
+            before = kept.values[np.searchsorted(kept.elements.flat(), flat)]
+            now = np.asarray(weights[address]).reshape(-1)[flat]
             for k, element in enumerate(elements.positions()):
                 found.append(Moved(address, tuple(int(i) for i in element), before[k], now[k]))
         return found
