@@ -371,6 +371,9 @@ class ElementSet:
             raise ArgumentError(
                 "sets of weights of shape {} and {} can't be combined".format(self._shape, other._shape)
             )
+        if not self or not other:  # what is done with an element of one of them alone; a set keeps its form, a slice is one
+            left = (self and of_masks(True, False)) or (other and of_masks(False, True))
+            return (self or other) if left else ElementSet.empty(self._shape)
         if self._has_few and other._has_few:
             return ElementSet(self._shape, indices=of_indices(self.flat(), other.flat()))
         return ElementSet(self._shape, dense=of_masks(self.dense(), other.dense())).compact()

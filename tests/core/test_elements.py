@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from freezecompat import elements
+from freezecompat.element_set import ElementSet
 from freezecompat.exceptions import ElementIndexError, SpecTypeError, SpecValueError
 from freezecompat.resolve import Weight
 
@@ -396,3 +397,13 @@ def test_json_refused(stored, error, text):
     """What a file may not hold is refused with what was expected."""
     with pytest.raises(error, match=text):
         elements.from_json(stored)
+
+
+def test_a_slice_stays_a_slice_beside_the_empty_set():
+    """Nothing added, nothing taken: a frozen slice takes no mask in memory, here of a trillion elements."""
+    shape = (10**6, 10**6)
+    rows, nothing = ElementSet.from_axes(shape, [range(5, 10**6), range(10**6)]), ElementSet.empty(shape)
+    for same in (rows | nothing, nothing | rows, rows - nothing, rows ^ nothing, nothing ^ rows):
+        assert same.count == rows.count == (10**6 - 5) * 10**6
+    for none in (rows & nothing, nothing & rows, nothing - rows, nothing | nothing):
+        assert none.count == 0
