@@ -329,9 +329,14 @@ def keras_description(obj: Any = None) -> Optional[str]:
     return None
 
 
-def models_compiled_with(optimizer: Any) -> List[Any]:
-    """The Keras models that train with an optimizer: it does not know them itself."""
-    models = _living(lambda cls: _keras_kind(cls) == "model")
+def models_and_optimizers() -> List[Any]:
+    """All that live: neither knows what holds it. That is a look at every object of Python."""
+    return _living(lambda cls: _keras_kind(cls) == "model" or _optimizer_kind(cls) is not None)
+
+
+def models_compiled_with(optimizer: Any, living: Iterable[Any]) -> List[Any]:
+    """The Keras models among some objects that train with an optimizer."""
+    models = [one for one in living if keras_kind(one) == "model"]
     return [model for model in models if stepping_optimizer(getattr(model, "optimizer", None)) is optimizer]
 
 
@@ -491,11 +496,11 @@ def is_wrapper(optimizer: Any) -> bool:
     return wrapped_optimizer(optimizer) is not None or "_inner_optimizers" in vars(optimizer)
 
 
-def wrappers_around(optimizer: Any) -> List[Any]:
-    """The optimizers that hold an optimizer and call it, the innermost first: it does not know them itself."""
-    for wrapper in _living(lambda cls: _optimizer_kind(cls) is not None):
-        if wrapped_optimizer(wrapper) is optimizer and not _steps_in_a_queue(wrapper):
-            return [wrapper] + wrappers_around(wrapper)
+def wrappers_around(optimizer: Any, living: Iterable[Any]) -> List[Any]:
+    """The optimizers among some objects that hold an optimizer and call it, the innermost first."""
+    for wrapper in living:
+        if optimizer_kind(wrapper) and wrapped_optimizer(wrapper) is optimizer and not _steps_in_a_queue(wrapper):
+            return [wrapper] + wrappers_around(wrapper, living)
     return []
 
 
