@@ -84,6 +84,7 @@ class StepCount:
 
 _step_counts = WeakTable()
 _fixed_steps = WeakTable()
+_known_to_pass = WeakTable()
 
 
 def hooked_by(instance: Any, kind: type) -> Any:
@@ -106,7 +107,7 @@ class Adapter:
         self.optimizer = optimizer
         self.owners: List[Any] = []  # the Frozens that are attached: they live as long as the hook does
         self.models: Any = weakref.WeakSet()  # whose train step has been made with the hooks in place
-        self._known_to_pass: Dict[Tuple[str, int], bool] = {}
+        self._known_to_pass: Dict[Tuple[str, int], bool] = _known_to_pass.get(optimizer, lambda _: {})
         self._callers: Any = weakref.WeakSet()  # loss scalers from inside which a step came
         self.count: StepCount = _step_counts.get(optimizer, StepCount)
         # Of models, built with hooks of this optimizer in place: their ops read our masks after a release too.
@@ -184,9 +185,10 @@ class Adapter:
     def _passing(self, weights: Iterable[HeldWeight], pairs: Sequence[Pair]) -> List[HeldWeight]:
         """The frozen ones among the weights that this optimizer writes through their variables' methods, op by op."""
         sparse = {id(self._held(v)) for g, v in pairs if isinstance(g, _compat.tensorflow().IndexedSlices)}
-        return [held for held in weights if held.frozen and id(held) not in sparse and self._writes_pass(held)]
+        return [held for held in weights if held.frozen and id(held) not in sparse and self.writes_pass(held)]
 
-    def _writes_pass(self, held: HeldWeight) -> bool:
+    def writes_pass(self, held: HeldWeight) -> bool:
+        """True where an op-by-op step writes this weight in no other way than by its variable's own methods."""
         kind = held.dtype, len(held.shape)
         if kind not in self._known_to_pass:
             self._known_to_pass[kind] = len(_compat.optimizers_within(self.optimizer)) == 1 and writes_pass(

@@ -82,6 +82,7 @@ def writes_pass(optimizer: Any, held: HeldWeight) -> bool:
     tf = _compat.tensorflow()
     variable = tf.Variable(tf.zeros([min(size, 2) for size in held.shape], held.dtype))
     probe = type(held)(variable)
+    probe.mask()  # makes its variable here, and not in the trace
     passed = []
 
     def step() -> None:

@@ -6,6 +6,7 @@ from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple
 
 from .. import _compat
 from .base import Adapter, Pair
+from .held import HeldWeight
 
 
 class TrainOptimizer(Adapter):
@@ -23,6 +24,9 @@ class TrainOptimizer(Adapter):
             "apply_gradients": self._apply_gradients,
             "_finish": self._finish,
         }
+
+    def writes_pass(self, held: HeldWeight) -> bool:
+        return False  # kernels of TensorFlow's own write the weights
 
     def _compute_gradients(self, original: Any, loss: Any, var_list: Any = None, *args: Any, **kwargs: Any) -> Any:
         if var_list is not None:
