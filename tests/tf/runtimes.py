@@ -97,3 +97,15 @@ def runtimes():
                     identity = "{}-{}-tf.train-{}".format(package, name, optimizer)
                     found[identity] = program(keras_programs[name], v1_optimizers()[optimizer], keras=keras)
     return found
+
+
+def session_as_written():
+    """A session of the default graph without TensorFlow's arithmetic rewriting.
+
+    It turns (g * g) * c into g * (g * c), one ULP away, or leaves it, and which of the two depends on any other op that
+    the graph has: TF 1.15, the sparse update of Keras' Adam, where with constant folding off the oracle alone changes too.
+    """
+    config = v1.ConfigProto()
+    rewriting = config.graph_options.rewrite_options
+    rewriting.arithmetic_optimization = type(rewriting).OFF
+    return v1.Session(config=config)

@@ -55,7 +55,7 @@ class Setting:
         """In a graph: run what was built. In eager mode that has happened."""
         if runtimes.EAGER:
             return
-        with v1.Session() as session:
+        with runtimes.session_as_written() as session:
             session.run(v1.global_variables_initializer())
             for _ in range(times):
                 session.run(op)
