@@ -25,6 +25,20 @@ def keras_packages():
     return found
 
 
+def set_session_as_written():
+    """Give Keras 2 in graph mode a session that leaves the arithmetic as it is written.
+
+    TensorFlow turns (g * g) * c into g * (g * c), one ULP away, or leaves it, and which of the two depends on any other op that
+    the graph has: TF 1.15, the sparse update of Keras' Adam, where with constant folding off the oracle alone changes too.
+    """
+    if EAGER or "tf.keras" not in keras_packages():
+        return
+    config = v1.ConfigProto()
+    rewriting = config.graph_options.rewrite_options
+    rewriting.arithmetic_optimization = type(rewriting).OFF
+    v1.keras.backend.set_session(v1.Session(config=config))
+
+
 def v1_optimizers():
     return {
         "sgd": lambda: v1.train.GradientDescentOptimizer(0.1),
@@ -62,8 +76,8 @@ def program(cls, make, **options):
     return lambda oracle=False: cls(make(), oracle, fresh=make, **options)
 
 
-def runtimes():
-    """{id: function of oracle=False that makes a program}."""
+def runtimes(change=lambda program: program):
+    """{id: function of oracle=False that makes a program}; `change` gives a class to take instead of a program's."""
     found = {}
     if EAGER:
         v1_programs = {
@@ -81,6 +95,8 @@ def runtimes():
     else:
         v1_programs = {"graph-resource": programs.Graph, "graph-reference": programs.ReferenceGraph}
         keras_programs = {"train_on_batch": programs.KerasModel, "fit": programs.KerasFit}
+    v1_programs = {name: change(cls) for name, cls in v1_programs.items()}
+    keras_programs = {name: change(cls) for name, cls in keras_programs.items()}
     for name, cls in v1_programs.items():
         for optimizer, make in v1_optimizers().items():
             found["{}-{}".format(name, optimizer)] = program(cls, make)
