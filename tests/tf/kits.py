@@ -98,6 +98,12 @@ def kits(tf_train=False):
     return found
 
 
+def graph_kits():
+    """{id: Kit} of what trains in graph mode: Keras 2 with its legacy optimizers, or with those of `tf.train`."""
+    new = {"tf.keras"} if hasattr(tf.keras.optimizers, "legacy") else set()
+    return {name: kit for name, kit in kits(tf_train=True).items() if name.startswith("tf.keras") and name not in new}
+
+
 def fit(model, epochs=1, **options):
     """Three batches an epoch, in order."""
     return model.fit(X, Y, batch_size=BATCH, epochs=epochs, shuffle=False, verbose=0, **options)

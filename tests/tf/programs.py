@@ -165,7 +165,7 @@ class Program:
         return BATCHES[step]
 
     def train(self, step):
-        """Take step number `step`."""
+        """Take step number `step`; gives the loss, as its API tells it."""
         raise NotImplementedError
 
     def run(self, variable):
@@ -210,7 +210,7 @@ class Tape(Program):
 
     def train(self, step):
         inputs, y = self.batch(step)
-        self.step_function(tf.constant(inputs), tf.constant(y))
+        return self.step_function(tf.constant(inputs), tf.constant(y))
 
 
 class Function(Tape):
@@ -225,7 +225,14 @@ class TapeMinimize(Tape):
 
     def one_step(self, inputs, y):
         variables = list(self.weights.variables.values())
-        self.optimizer.minimize(lambda: self.loss_of(inputs, y), var_list=variables)
+        losses = []
+
+        def loss():
+            losses.append(self.loss_of(inputs, y))
+            return losses[-1]
+
+        self.optimizer.minimize(loss, var_list=variables)
+        return losses[0]
 
 
 class Graph(Program):
@@ -258,7 +265,7 @@ class Graph(Program):
         if self.train_op is None:
             self.finish()
         inputs, y = self.batch(step)
-        self.session.run(self.train_op, {self.inputs: inputs, self.y: y})
+        return self.session.run([self.loss, self.train_op], {self.inputs: inputs, self.y: y})[0]
 
     def run(self, variable):
         return self.session.run(variable)
@@ -297,6 +304,18 @@ class Multiplied:
 
 class DenseGraph(Multiplied, OrderedGraph):
     """No weight is looked up."""
+
+
+class Noisy:
+    """Half of what is looked up is dropped, by chance."""
+
+    def look_up(self, name, rows):
+        return tf.nn.dropout(super().look_up(name, rows), rate=0.5)
+
+
+def noisy(program):
+    """The class of a program with such chance in it."""
+    return type("Noisy" + program.__name__, (Noisy, program), {})
 
 
 class KerasModel(Program):
@@ -351,7 +370,7 @@ class KerasModel(Program):
         return self.model.trainable_variables
 
     def train(self, step):
-        self.model.train_on_batch(*self.batch(step))
+        return self.model.train_on_batch(*self.batch(step))
 
     def run(self, variable):
         return self.session.run(variable) if self.session else getattr(variable, "_value", variable).numpy()
@@ -374,7 +393,7 @@ class KerasFit(KerasModel):
 
     def train(self, step):
         inputs, y = self.batch(step)
-        self.model.fit(inputs, y, batch_size=len(y), epochs=1, shuffle=False, verbose=0)
+        return self.model.fit(inputs, y, batch_size=len(y), epochs=1, shuffle=False, verbose=0).history
 
 
 class KerasTape(KerasModel):
@@ -395,7 +414,7 @@ class KerasTape(KerasModel):
 
     def train(self, step):
         inputs, y = self.batch(step)
-        self.step_function(tf.constant(inputs), tf.constant(y))
+        return self.step_function(tf.constant(inputs), tf.constant(y))
 
 
 class KerasFunction(KerasTape):

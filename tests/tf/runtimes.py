@@ -25,6 +25,12 @@ def keras_packages():
     return found
 
 
+def set_session_as_written():
+    """Let Keras 2 in graph mode train in a `session_as_written`."""
+    if not EAGER and "tf.keras" in keras_packages():
+        v1.keras.backend.set_session(session_as_written())
+
+
 def v1_optimizers():
     return {
         "sgd": lambda: v1.train.GradientDescentOptimizer(0.1),
@@ -62,8 +68,8 @@ def program(cls, make, **options):
     return lambda oracle=False: cls(make(), oracle, fresh=make, **options)
 
 
-def runtimes():
-    """{id: function of oracle=False that makes a program}."""
+def runtimes(change=lambda program: program):
+    """{id: function of oracle=False that makes a program}; `change` gives a class to take instead of a program's."""
     found = {}
     if EAGER:
         v1_programs = {
@@ -81,6 +87,8 @@ def runtimes():
     else:
         v1_programs = {"graph-resource": programs.Graph, "graph-reference": programs.ReferenceGraph}
         keras_programs = {"train_on_batch": programs.KerasModel, "fit": programs.KerasFit}
+    v1_programs = {name: change(cls) for name, cls in v1_programs.items()}
+    keras_programs = {name: change(cls) for name, cls in keras_programs.items()}
     for name, cls in v1_programs.items():
         for optimizer, make in v1_optimizers().items():
             found["{}-{}".format(name, optimizer)] = program(cls, make)

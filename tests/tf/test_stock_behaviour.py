@@ -262,7 +262,17 @@ def told(error):
     return re.sub(r"0x[0-9a-f]+|_[0-9]+\b|[0-9]+ of [0-9]+", "#", text).strip()
 
 
-@pytest.mark.parametrize("name", sorted(FAMILIES))
+# Some of each kind; the others leave all of this to the same base, and come with --every-option.
+FIRST = re.compile(r"(Momentum|SGD|Adam|GradientDescent|MultiOptimizer|SGD (clipnorm|global_clipnorm))$")
+
+
+@pytest.fixture(params=sorted(FAMILIES))
+def name(request):
+    if not FIRST.search(request.param) and not request.config.getoption("--every-option"):
+        pytest.skip("with --every-option")
+    return request.param
+
+
 def test_a_freeze_of_nothing_changes_no_behaviour(name):
     """Configs, errors, warnings, names, gradients of each shape and kind, copies: as of the plain optimizer."""
     make, different, gave = FAMILIES[name], {}, 0

@@ -1,4 +1,4 @@
-"""Nothing else changes: what is imported, classes, random draws, losses, variable lists, files."""
+"""Nothing else changes: what is imported, classes, losses, variable lists, files; fifty steps: test_nothing_else_changes.py."""
 
 import os
 import subprocess
@@ -10,8 +10,8 @@ import tensorflow as tf
 
 import freezecompat as fc
 import kits
-import runtimes
 from kits import MASKS, SPEC, assert_held_and_free_moved, fit, values
+from saved import SAVES
 
 KITS = kits.kits()
 v1 = tf.compat.v1
@@ -74,73 +74,6 @@ def test_no_class_is_touched(kit):
     unchanged()
 
 
-def random_run(kit, attach, seed=7):
-    """50 steps with dropout and shuffling, from one seed: all that came out."""
-    keras = kit.keras
-    keras.backend.clear_session()  # TF 1.15 numbers the names of weights
-    np.random.seed(seed)
-    v1.set_random_seed(seed)
-    if hasattr(keras.utils, "set_random_seed"):
-        keras.utils.set_random_seed(seed)
-    model = keras.Sequential(
-        [
-            keras.layers.InputLayer((4,)),
-            keras.layers.Dense(6, name="hidden", activation="tanh"),
-            keras.layers.Dropout(0.5),
-            keras.layers.Dense(2, name="out"),
-        ]
-    )
-    frozen = fc.freeze(model, fc.FreezeSpec.empty()) if attach == "before compile" else None
-    model.compile(optimizer=kit.adam(), loss="mse", metrics=["mae"])
-    if attach == "after compile":
-        frozen = fc.freeze(model, fc.FreezeSpec.empty())
-    found = {"initial": values(model), "losses": []}
-    drawn = model(kits.X, training=True)
-    found["draw"] = drawn.numpy()
-    for _ in range(10):
-        history = model.fit(kits.X, kits.Y, batch_size=2, epochs=1, shuffle=True, verbose=0)
-        found["losses"].append({name: np.array(v) for name, v in history.history.items()})
-    for _ in range(20):
-        found["losses"].append(np.array(model.train_on_batch(kits.X, kits.Y)))
-    if frozen is not None:
-        frozen.verify()
-    found["weights"] = values(model)
-    found["optimizer"] = [kits.array(v) for v in kits.optimizer_variables(model.optimizer)]
-    found["names"] = [v.name for v in model.weights]
-    found["random"] = tf.random.uniform((3,)).numpy()
-    found["numpy"] = np.random.uniform(size=3)
-    found["predict"] = model.predict(kits.X, verbose=0)
-    return found
-
-
-def flat(found):
-    if isinstance(found, dict):
-        return [(name,) + rest for name in sorted(found) for rest in flat(found[name])]
-    if isinstance(found, list):
-        return [(k,) + rest for k, one in enumerate(found) for rest in flat(one)]
-    return [(found.tobytes() if isinstance(found, np.ndarray) else found,)]
-
-
-@pytest.mark.parametrize("attach", ["before compile", "after compile"])
-def test_an_empty_freeze_changes_nothing(kit, attach):
-    """The same seeds: every weight, loss, metric, slot, counter, name and random draw is byte-equal after 50 steps."""
-    plain, attached = random_run(kit, None), random_run(kit, attach)
-    names = [entry[:-1] for entry in flat(plain)]
-    assert names == [entry[:-1] for entry in flat(attached)]
-    different = [name for name, a, b in zip(names, flat(plain), flat(attached)) if a != b]
-    assert different == []
-    assert len(plain["optimizer"]) >= 9
-
-
-def test_a_random_run_depends_on_its_seed_alone(kit):
-    """The run above can tell: one seed gives the same twice, another seed gives other draws and weights."""
-    first, again, other = (flat(random_run(kit, None, seed)) for seed in (7, 7, 8))
-    content = [k for k, entry in enumerate(first) if isinstance(entry[-1], bytes)]
-    assert all(first[k] == again[k] for k in content)
-    assert any(first[k] != other[k] for k in content if first[k][0] == "random")
-    assert all(first[k] != other[k] for k in content if first[k][:1] in (("draw",), ("losses",)))
-
-
 def listing(model):
     optimizer = model.optimizer
     return {
@@ -195,67 +128,6 @@ def test_step_counts_and_schedules_go_on(kit):
 
 
 # Files ---------------------------------------------------------------------------------------------------------------
-
-
-def h5_content(path):
-    h5py = pytest.importorskip("h5py")
-    found = {}
-
-    def visit(name, item):
-        for key in item.attrs:
-            if key not in ("training_config", "model_config"):
-                found[name + "@" + key] = repr(item.attrs[key])
-        if hasattr(item, "dtype"):
-            found[name] = np.array(item[()]).tobytes()
-
-    with h5py.File(path, "r") as file:
-        visit("", file)
-        file.visititems(visit)
-    return found
-
-
-def keras_content(path):
-    import zipfile
-
-    with zipfile.ZipFile(path) as file:
-        names = sorted(file.namelist())
-        inner = path + ".inner.h5"
-        with open(inner, "wb") as copy:
-            copy.write(file.read("model.weights.h5"))
-    return {"names": names, "weights": h5_content(inner)}
-
-
-def checkpoint_content(path):
-    reader = tf.train.load_checkpoint(path)
-    return {
-        name: reader.get_tensor(name).tobytes()
-        for name in reader.get_variable_to_shape_map()
-        if "save_counter" not in name and name != "_CHECKPOINTABLE_OBJECT_GRAPH"
-    }
-
-
-def save_weights_h5(model, path):
-    model.save_weights(path + ".weights.h5")
-    return h5_content(path + ".weights.h5")
-
-
-def save_h5(model, path):
-    model.save(path + ".h5")
-    return h5_content(path + ".h5")
-
-
-def save_keras(model, path):
-    if runtimes.TF1 or not hasattr(model, "get_compile_config"):
-        pytest.skip("this Keras has no .keras format")
-    model.save(path + ".keras")
-    return keras_content(path + ".keras")
-
-
-def save_checkpoint(model, path):
-    return checkpoint_content(tf.train.Checkpoint(model=model, optimizer=model.optimizer).save(path))
-
-
-SAVES = [save_weights_h5, save_h5, save_keras, save_checkpoint]
 
 
 def trained(kit, how):
