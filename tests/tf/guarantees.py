@@ -49,10 +49,11 @@ Nothing here is written by hand: `tox run -e py37-tf115-sweep,py311-tf215-sweep,
 CORRECTIONS = """\
 ## What needs the correction
 
-Most optimizers leave an element alone that has fresh slots and a gradient of 0. Keras' optimizers since 2.11 assign to their weights by the
-variables' own methods, where a frozen element keeps its value whatever they assign. What remains moves it, and its value is put back after
-the step: between the two, another thread may read a moved value. `looked up`: only in weights whose gradient is that of looked-up rows.
-The others of the tables below stood still, frozen from step 0 and frozen warm, or were never written.
+Most optimizers leave an element alone that has fresh slots and a gradient of 0. The following move it, and its value is put back after their
+step: between the two, another thread may read a moved value. Keras' optimizers since 2.11 assign to their weights by the variables' own
+methods, where a frozen element keeps its value whatever they assign: of theirs, only weights whose gradient is that of looked-up rows are put
+back (`looked up`, or all of a row's weights in a sweep from before that was so). The others of the tables below stood still, frozen from step 0
+and frozen warm, without a correction.
 """
 
 NAMES = """\
