@@ -263,7 +263,7 @@ def told(error):
 
 
 # Some of each kind; the others leave all of this to the same base, and come with --every-option.
-FIRST = re.compile(r"(Momentum|SGD|Adam|GradientDescent|MultiOptimizer|SGD (clipnorm|global_clipnorm))$")
+FIRST = re.compile(r"(tf.train Momentum|Adam|keras3 SGD clipnorm|tf.keras SGD clipnorm|MultiOptimizer)$")
 
 
 @pytest.fixture(params=sorted(FAMILIES))
