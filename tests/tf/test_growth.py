@@ -120,8 +120,8 @@ def test_one_frozen_after_the_other(program):
 
     of_a_step = growth(plain, 8)
     of_a_freeze = growth(cycle, 8) - of_a_step
-    # TensorFlow leaves an entry in a table of its own for each function that is traced, which each new freeze needs.
-    assert {what: more for what, more in of_a_freeze.items() if more >= 2 * 8} == {}
+    # TensorFlow leaves entries in two tables of its own for each function that is traced, which each new freeze needs.
+    assert {what: more for what, more in of_a_freeze.items() if more > 2 * 8} == {}
 
 
 def test_frozens_that_overlap(program):
