@@ -150,6 +150,13 @@ def cleared_where(condition: Any, values: Any) -> Any:
     return tensorflow().bitcast(zero_where(condition, bits(values)), values.dtype)
 
 
+def replaced_at(values: Any, positions: Any, new: Any) -> Any:
+    """A tensor of rank 1 with other values at some positions."""
+    tf = tensorflow()
+    update = getattr(tf, "tensor_scatter_nd_update", None) or tf.tensor_scatter_update  # the latter: TF 1.13
+    return update(values, tf.expand_dims(positions, 1), new)
+
+
 def is_reference(variable: Any) -> bool:
     """True for a reference variable of a TF1 graph, whose value tensors are the buffer that its updates write."""
     return not hasattr(variable, "handle")
@@ -329,15 +336,29 @@ def keras_description(obj: Any = None) -> Optional[str]:
     return None
 
 
-def models_and_optimizers() -> List[Any]:
-    """All that live: neither knows what holds it. That is a look at every object of Python."""
-    return _living(lambda cls: _keras_kind(cls) == "model" or _optimizer_kind(cls) is not None)
+def holders(obj: Any) -> List[Any]:
+    """The objects that have `obj` as an attribute, which it does not know itself: a look at every object of Python."""
+    referrers = gc.get_referrers(obj)
+    namespaces = [one for one in referrers if type(one) is dict and not _is_of_module(one)]
+    found = referrers + (gc.get_referrers(*namespaces) if namespaces else [])
+    distinct = {id(one): one for one in found if any(value is obj for value in getattr(one, "__dict__", {}).values())}
+    return list(distinct.values())
 
 
-def models_compiled_with(optimizer: Any, living: Iterable[Any]) -> List[Any]:
-    """The Keras models among some objects that train with an optimizer."""
-    models = [one for one in living if keras_kind(one) == "model"]
-    return [model for model in models if stepping_optimizer(getattr(model, "optimizer", None)) is optimizer]
+def _is_of_module(namespace: Any) -> bool:
+    name = namespace.get("__name__")
+    return isinstance(name, str) and namespace is getattr(sys.modules.get(name), "__dict__", None)
+
+
+def models_compiled_with(optimizer: Any, holders: Callable[[Any], List[Any]]) -> List[Any]:
+    """The Keras models that train with an optimizer, also those that hold it inside of one that it steps for."""
+    models = []
+    for holder in holders(optimizer):
+        if keras_kind(holder) == "model":
+            models += [holder] if getattr(holder, "optimizer", None) is optimizer else []
+        elif stepping_optimizer(holder) is stepping_optimizer(optimizer):
+            models += models_compiled_with(holder, holders)
+    return models
 
 
 def _living(wanted: Callable[[type], bool]) -> List[Any]:
@@ -496,11 +517,11 @@ def is_wrapper(optimizer: Any) -> bool:
     return wrapped_optimizer(optimizer) is not None or "_inner_optimizers" in vars(optimizer)
 
 
-def wrappers_around(optimizer: Any, living: Iterable[Any]) -> List[Any]:
-    """The optimizers among some objects that hold an optimizer and call it, the innermost first."""
-    for wrapper in living:
+def wrappers_around(optimizer: Any, holders: Callable[[Any], List[Any]]) -> List[Any]:
+    """The optimizers that hold an optimizer and call it, the innermost first."""
+    for wrapper in holders(optimizer):
         if optimizer_kind(wrapper) and wrapped_optimizer(wrapper) is optimizer and not _steps_in_a_queue(wrapper):
-            return [wrapper] + wrappers_around(wrapper, living)
+            return [wrapper] + wrappers_around(wrapper, holders)
     return []
 
 

@@ -33,7 +33,7 @@ _EVERY_GRADIENT = "tf/test_every_gradient.py::test_frozen_elements_hold_and_the_
 MUTANTS = [
     Mutant(
         "gradient select",
-        "backends/held.py",
+        "backends/held/base.py",
         "return self._selected(gradient, self._clear_where_frozen)",
         "return gradient",
         "eager",
@@ -41,7 +41,7 @@ MUTANTS = [
     ),
     Mutant(
         "sparse gather",
-        "backends/held.py",
+        "backends/held/base.py",
         "values = zero(gradient.values, gradient.indices)",
         "values = gradient.values",
         "eager",
@@ -65,7 +65,7 @@ MUTANTS = [
     ),
     Mutant(
         "put-back",
-        "backends/held.py",
+        "backends/held/base.py",
         "return self.variable.assign(self.corrected(snapshot, self.variable))",
         "return self.variable.assign(_compat.as_tensor(self.variable))",
         "eager",
@@ -73,7 +73,7 @@ MUTANTS = [
     ),
     Mutant(
         "slot reset",
-        "backends/held.py",
+        "backends/held/base.py",
         "for adapter in list(self.adapters):",
         "for adapter in []:",
         "eager",

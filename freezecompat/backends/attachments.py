@@ -1,5 +1,6 @@
 """Which optimizers a Frozen is attached to: those that it was given, and the one that its model is compiled with."""
 
+import functools
 import warnings
 import weakref
 from typing import Any, Callable, Dict, Iterable, List, Optional, Tuple
@@ -58,22 +59,22 @@ class Attachments:
         compiled = self._compiled()
         self._detached.discard(optimizer)
         if compiled is not None and any(one is optimizer for one in _compat.optimizers_within(compiled)):
-            self._attach(compiled, _compat.models_and_optimizers)
+            self._attach(compiled, _compat.holders)
             return
         inside = [one for one in _compat.optimizers_within(optimizer)[1:] if _compat.optimizer_kind(one) == "v1"]
-        living = _compat.models_and_optimizers()
-        family = [optimizer] + inside + _compat.wrappers_around(optimizer, living)
+        holders = functools.lru_cache(maxsize=None)(_compat.holders)
+        family = [optimizer] + inside + _compat.wrappers_around(optimizer, holders)
         for one in family:
             _check_holdable(one)
         for one in family:
-            self._attach(one, lambda: living)
+            self._attach(one, holders)
 
-    def _attach(self, optimizer: Any, living: Callable[[], List[Any]]) -> None:
+    def _attach(self, optimizer: Any, holders: Callable[[Any], List[Any]]) -> None:
         if self._followed is not None and self._followed.optimizer is optimizer:
             self._given.append(self._followed)
             self._followed = None
         elif all(adapter.optimizer is not optimizer for adapter in self._given):
-            self._given.append(self._join(optimizer, living))
+            self._given.append(self._join(optimizer, holders))
 
     def detach(self, optimizer: Any) -> None:
         inside = _compat.optimizers_within(optimizer)
@@ -108,7 +109,7 @@ class Attachments:
             return
         if any(adapter.optimizer is compiled for adapter in self.adapters):
             return
-        old, self._followed = self._followed, self._join(compiled, _compat.models_and_optimizers)
+        old, self._followed = self._followed, self._join(compiled, _compat.holders)
         if old is not None:
             self._leave(old)
 
@@ -128,13 +129,13 @@ class Attachments:
     def _compiled(self) -> Any:
         return _compat.stepping_optimizer(getattr(self._target.model, "optimizer", None))
 
-    def _join(self, optimizer: Any, living: Callable[[], List[Any]]) -> Adapter:
+    def _join(self, optimizer: Any, holders: Callable[[Any], List[Any]]) -> Adapter:
         adapter = hooked_by(optimizer, Adapter)
         if adapter is None:
             if self._target.graph is None:
                 _check_can_be_made_anew(optimizer)
             adapter = _ADAPTERS[_compat.optimizer_kind(optimizer)](optimizer)
-        self._remake_train_steps(adapter, living)
+        self._remake_train_steps(adapter, holders)
         adapter.owners.append(self._owner)
         for held in self._target.held.values():
             if adapter not in held.adapters:
@@ -155,11 +156,11 @@ class Attachments:
                 held.reset_slots_of(adapter)
                 held.adapters.discard(adapter)
 
-    def _remake_train_steps(self, adapter: Adapter, living: Callable[[], List[Any]]) -> None:
+    def _remake_train_steps(self, adapter: Adapter, holders: Callable[[Any], List[Any]]) -> None:
         """Let Keras build its train steps anew where they may have been built without the hooks."""
         models = [self._target.model] if self._target.model is not None else []
         if not adapter.models:
-            models += _compat.models_compiled_with(adapter.optimizer, living())
+            models += _compat.models_compiled_with(adapter.optimizer, holders)
         for model in models:
             if model not in adapter.models:
                 adapter.models.add(model)

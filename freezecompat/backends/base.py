@@ -13,8 +13,9 @@ import numpy as np
 
 from .. import _compat
 from ..element_set import ElementSet
-from .held import GraphWeight, HeldWeight, WeakTable, held_weight
+from .held import GraphWeight, HeldWeight, held_weight
 from .selected_writes import SelectedWrites, writes_pass
+from .weak_table import WeakTable
 from .writes import Write, writes
 
 Pair = Tuple[Any, Any]

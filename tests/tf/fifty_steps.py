@@ -36,8 +36,10 @@ def begin(seed):
     import runtimes
 
     v1.keras.backend.clear_session()
+    runtimes.number_names_anew()
     for keras in runtimes.keras_packages().values():
-        keras.backend.clear_session()
+        if not runtimes.EAGER:
+            keras.backend.clear_session()
         if hasattr(keras.utils, "set_random_seed"):
             keras.utils.set_random_seed(seed)
     if not runtimes.EAGER:

@@ -25,6 +25,15 @@ def keras_packages():
     return found
 
 
+def number_names_anew():
+    """Let the names that a Keras gives count from the start, without its search for garbage, which takes a second here."""
+    for keras in keras_packages().values():
+        if hasattr(keras.backend, "reset_uids"):
+            keras.backend.reset_uids()
+        else:  # Keras 3
+            keras.backend.clear_session(free_memory=False)
+
+
 def set_session_as_written():
     """Let Keras 2 in graph mode train in a `session_as_written`."""
     if not EAGER and "tf.keras" in keras_packages():

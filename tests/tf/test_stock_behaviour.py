@@ -234,8 +234,7 @@ BEHAVIOURS = {
 def outcome(make, attach, behaviour, dtype="float32"):
     """What a behaviour gives or raises, and warns of, in a place of its own."""
     place = contextlib.nullcontext() if runtimes.EAGER else v1.Graph().as_default()
-    for keras in runtimes.keras_packages().values():
-        keras.backend.clear_session()  # which numbers the names of optimizers
+    runtimes.number_names_anew()
     with place, warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:

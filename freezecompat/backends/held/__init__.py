@@ -1,0 +1,25 @@
+"""The state of one weight, in eager mode and in a TF1 graph."""
+
+from typing import Any
+
+from ... import _compat
+from ..weak_table import WeakTable
+from .base import HeldWeight
+from .eager import EagerWeight
+from .graph import GraphWeight
+
+__all__ = ["EagerWeight", "GraphWeight", "HeldWeight", "held_weight"]
+
+_eager_weights = WeakTable()
+
+
+def held_weight(variable: Any) -> HeldWeight:
+    """The state of a variable (a TensorFlow variable, not a Keras 3 one)."""
+    graph = _compat.graph_of(variable)
+    if graph is None:
+        return _eager_weights.get(variable, EagerWeight)
+    # Kept by the graph itself: it holds the graph's ops, and from a table of ours it would keep the graph alive.
+    table = getattr(graph, "_freezecompat_weights", None)
+    if table is None:
+        table = graph._freezecompat_weights = WeakTable()
+    return table.get(variable, GraphWeight)
