@@ -269,7 +269,12 @@ def order_by_hand() -> bool:
 
 def control_dependencies(before: Iterable[Any]) -> Any:
     """What is built in this context runs after `before`, Nones left out."""
-    return v1().control_dependencies([item for item in before if item is not None])
+    waited_for = [item for item in before if item is not None]
+    if len(waited_for) > 1:
+        # One op waits for all: else there would be an edge from each of them to each op of the context.
+        with v1().control_dependencies(waited_for):
+            waited_for = [tensorflow().no_op()]
+    return v1().control_dependencies(waited_for)
 
 
 def without_autograph(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -279,12 +284,14 @@ def without_autograph(function: Callable[..., Any]) -> Callable[..., Any]:
     return decorate(function) if decorate is not None else function  # TF 1.13 has no do_not_convert there
 
 
+def variable_in_no_collection(initial: Any, name: str, **options: Any) -> Any:
+    """A resource variable of a TF1 graph that no saver and no initializer of all variables finds."""
+    return v1().Variable(initial, trainable=False, collections=[], use_resource=True, name=name, **options)
+
+
 def variable_of_any_length(initial: Any, name: str) -> Any:
-    """A variable in no collection, of rank 1 and of no fixed length, in a TF1 graph."""
-    placeholder = v1().placeholder_with_default(initial, [None])
-    return v1().Variable(
-        placeholder, trainable=False, collections=[], use_resource=True, validate_shape=False, name=name
-    )
+    """One of rank 1 and of no fixed length."""
+    return variable_in_no_collection(v1().placeholder_with_default(initial, [None]), name, validate_shape=False)
 
 
 # Keras models and layers ---------------------------------------------------------------------------------------------

@@ -6,11 +6,13 @@ from ... import _compat
 from ..weak_table import WeakTable
 from .base import HeldWeight
 from .eager import EagerWeight
-from .graph import GraphWeight
+from .graph import GraphWeight, LargeGraphWeight
 
 __all__ = ["EagerWeight", "GraphWeight", "HeldWeight", "held_weight"]
 
 _eager_weights = WeakTable()
+# Elements from which on a step in a graph is dearer to copy than the ops that choose what to copy are to run.
+_LARGE = 2**16
 
 
 def held_weight(variable: Any) -> HeldWeight:
@@ -22,4 +24,4 @@ def held_weight(variable: Any) -> HeldWeight:
     table = getattr(graph, "_freezecompat_weights", None)
     if table is None:
         table = graph._freezecompat_weights = WeakTable()
-    return table.get(variable, GraphWeight)
+    return table.get(variable, LargeGraphWeight if variable.shape.num_elements() >= _LARGE else GraphWeight)

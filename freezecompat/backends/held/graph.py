@@ -1,8 +1,7 @@
 """A weight of a TF1 graph."""
 
-import contextlib
 import weakref
-from typing import Any, Callable, Dict, Iterable, Iterator, List, Optional, Set
+from typing import Any, Callable, Dict, Iterable, List, Optional, Set
 
 import numpy as np
 
@@ -11,7 +10,7 @@ from ...element_set import ElementSet
 from ...reference import Values
 from ..writes import Write
 from .base import HeldWeight
-from .session_mask import Frozen, SessionMask
+from .session_mask import ListedMask, SessionMask
 
 
 class GraphWeight(HeldWeight):
@@ -20,6 +19,8 @@ class GraphWeight(HeldWeight):
     `_built_version` is the version of the constants that a session reads until it is told, and so of every one that is not
     in `_sessions`.
     """
+
+    _mask_of_sessions = SessionMask
 
     def __init__(self, variable: Any) -> None:
         super().__init__(variable)
@@ -30,40 +31,26 @@ class GraphWeight(HeldWeight):
         self._sessions: Any = weakref.WeakKeyDictionary()
 
     def mask(self, rows: Any = None) -> Any:
-        mask = self._frozen_now().mask
+        mask = self._session_mask().mask
         return mask if rows is None else _compat.tensorflow().gather(mask, rows)
 
-    def _frozen_now(self) -> Frozen:
+    def mask_read_after(self, gradient: Any) -> Any:
+        """In this context the phases read the mask once a gradient is there, which their run may wait for."""
+        return self._session_mask().read_after(gradient)
+
+    def _session_mask(self) -> Any:
         if self._mask is None:
             self._build()
-        return self._mask.frozen
-
-    @contextlib.contextmanager
-    def mask_read_after(self, gradient: Any) -> Iterator[None]:
-        """In this context the phases read the mask once a gradient is there, which their run may wait for."""
-        shared = self._frozen_now()
-        with _compat.control_dependencies([gradient]):
-            self._mask.frozen = self._mask.read()
-        try:
-            yield
-        finally:
-            self._mask.frozen = shared
+        return self._mask
 
     def _build(self) -> None:
         tf, v1 = _compat.tensorflow(), _compat.v1()
-        self._mask = SessionMask(self.frozen)
+        self._mask = self._mask_of_sessions(self.frozen)
         with tf.init_scope(), v1.name_scope("freezecompat"):
             self._first_indices = _compat.variable_of_any_length(tf.zeros([0], tf.int64), "first_indices")
             self._first_values = _compat.variable_of_any_length(tf.zeros([0], self.dtype), "first_values")
             self._has_first = self._first_values.is_initialized()
         self._built_version = self._version
-
-    # A snapshot is of rank 1: the values at the frozen positions where those are few, else all values. Which it is, is told
-    # by `few`, anew where the ops of a phase are to wait for what runs before it.
-
-    def snapshot(self) -> Any:
-        whole = super().snapshot
-        return self._where_few(lambda at: self._gathered(at), lambda: self._flat(whole()))
 
     def put_back(self, snapshot: Any) -> Any:
         """Write the held values over what the step left in the frozen elements, if it did not leave them alone.
@@ -71,49 +58,33 @@ class GraphWeight(HeldWeight):
         Most steps do, and then nothing is written: another optimizer may step the free elements at this moment, in the
         same Session.run (test_two_train_ops_on_one_variable_in_one_run).
         """
-        tf, v1 = _compat.tensorflow(), _compat.v1()
-        put_back = super().put_back
         if not _compat.can_write_in_cond(self.variable):
-            return put_back(snapshot)
-        moved = self._where_few(
-            lambda at: tf.reduce_any(_compat.bits_differ(self._gathered(at), snapshot)),
-            lambda: tf.reduce_any(
-                tf.logical_and(self._flat(self.mask()), _compat.bits_differ(self._flat(self.variable), snapshot))
-            ),
-        )
-        return v1.cond(moved, lambda: put_back(snapshot).op, tf.no_op)
+            return super().put_back(snapshot)
+        write = super().put_back
+        return _compat.v1().cond(self._moved(snapshot), lambda: write(snapshot).op, _compat.tensorflow().no_op)
 
-    def corrected(self, snapshot: Any, value: Any) -> Any:
-        flat = self._flat(value)
-        corrected = self._where_few(
-            lambda at: _compat.replaced_at(flat, at, snapshot),
-            lambda: _compat.select(self._flat(self.mask()), snapshot, flat),
-        )
-        return _compat.tensorflow().reshape(corrected, self.shape)
-
-    def _where_few(self, by_position: Callable[[Any], Any], by_mask: Callable[[], Any]) -> Any:
-        frozen = self._frozen_now()
-        few = _compat.tensorflow().identity(frozen.few)
-        return _compat.v1().cond(few, lambda: by_position(frozen.positions), by_mask)
-
-    def _gathered(self, positions: Any) -> Any:
-        return _compat.tensorflow().gather(self._flat(self.variable), positions)
-
-    @staticmethod
-    def _flat(value: Any) -> Any:
-        return _compat.tensorflow().reshape(_compat.as_tensor(value), [-1])
+    def _moved(self, snapshot: Any) -> Any:
+        """Whether a frozen element has another value than before."""
+        tf = _compat.tensorflow()
+        different = _compat.bits_differ(_compat.as_tensor(self.variable), snapshot)
+        return tf.reduce_any(tf.logical_and(self.mask(), different))
 
     def keep_first(self, snapshot: Any) -> Any:
         """An op that, in the first step of a session, keeps the held values for `captured`."""
         tf, v1 = _compat.tensorflow(), _compat.v1()
-        mask = self.mask()
+        self.mask()
 
         def keep() -> Any:
-            indices = self._where_few(lambda at: tf.identity(at), lambda: _compat.true_indices(self._flat(mask)))
-            values = self._where_few(lambda _: tf.identity(snapshot), lambda: tf.gather(snapshot, indices))
+            indices, values = self._listed(snapshot)
             return tf.group(self._first_indices.assign(indices).op, self._first_values.assign(values).op)
 
         return v1.cond(self._first_values.is_initialized(), tf.no_op, keep)
+
+    def _listed(self, snapshot: Any) -> List[Any]:
+        """The frozen positions and the values there."""
+        tf = _compat.tensorflow()
+        indices = _compat.true_indices(tf.reshape(self.mask(), [-1]))
+        return [indices, tf.gather(tf.reshape(snapshot, [-1]), indices)]
 
     def captured(self, session: Any) -> Optional[Values]:
         """The held values that the first step of a session found, or None before that step."""
@@ -171,3 +142,55 @@ class GraphWeight(HeldWeight):
     def source(self) -> Any:
         """The op that every op which reads or writes the variable takes as its input."""
         return self.variable.op if _compat.is_reference(self.variable) else self.variable.handle.op
+
+
+class LargeGraphWeight(GraphWeight):
+    """One of which a step does not copy the whole where few elements are frozen.
+
+    A snapshot is of rank 1: the values at the frozen positions where those are few, else all values. Which it is, is asked
+    in each phase anew, at the place of the step's order where the phase stands.
+    """
+
+    _mask_of_sessions = ListedMask
+
+    def snapshot(self) -> Any:
+        whole = super().snapshot
+        return self._where_few(self._gathered, lambda: self._flat(whole()))
+
+    def _moved(self, snapshot: Any) -> Any:
+        moved = super()._moved
+
+        def moved_there(positions: Any) -> Any:
+            return _compat.tensorflow().reduce_any(_compat.bits_differ(self._gathered(positions), snapshot))
+
+        return self._where_few(moved_there, lambda: moved(self._shaped(snapshot)))
+
+    def corrected(self, snapshot: Any, value: Any) -> Any:
+        corrected, flat = super().corrected, self._flat(value)
+        return self._shaped(
+            self._where_few(
+                lambda positions: _compat.replaced_at(flat, positions, snapshot),
+                lambda: self._flat(corrected(self._shaped(snapshot), self._shaped(flat))),
+            )
+        )
+
+    def _listed(self, snapshot: Any) -> List[Any]:
+        listed, identity = super()._listed, _compat.tensorflow().identity
+        return self._where_few(
+            lambda positions: [identity(positions), identity(snapshot)], lambda: listed(self._shaped(snapshot))
+        )
+
+    def _where_few(self, by_position: Callable[[Any], Any], by_mask: Callable[[], Any]) -> Any:
+        mask = self._session_mask()
+        few = _compat.tensorflow().identity(mask.few)
+        return _compat.v1().cond(few, lambda: by_position(mask.positions), by_mask)
+
+    def _gathered(self, positions: Any) -> Any:
+        return _compat.tensorflow().gather(self._flat(self.variable), positions)
+
+    @staticmethod
+    def _flat(value: Any) -> Any:
+        return _compat.tensorflow().reshape(_compat.as_tensor(value), [-1])
+
+    def _shaped(self, flat: Any) -> Any:
+        return _compat.tensorflow().reshape(flat, self.shape)
