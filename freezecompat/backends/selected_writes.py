@@ -57,7 +57,9 @@ class SelectedWrites:
         tensor = self._fitting(given)
         if tensor is None:
             return self._originals[name](given, *args, **kwargs)
-        present = self._held.variable.read_value()
+        # Read once what is given is there, or TensorFlow makes one addition of a + (b + c), which rounds in another way.
+        with _compat.control_dependencies([tensor]):
+            present = self._held.variable.read_value()
         value = _compat.select(self._held.mask(), present, combine(present, tensor))
         result = self._originals["assign"](value, *args, **kwargs)
         if not _compat.tensorflow().executing_eagerly():

@@ -178,3 +178,37 @@ def test_loadable_frozen_to_plain_and_back(kit, format, saved_frozen, tmp_path):
         fit(model)
         assert_held_and_free_moved(before, values(model), masks)
     frozen.verify()
+
+
+def nesterov(kit):
+    if isinstance(kit, kits.TrainKit):
+        return v1.train.MomentumOptimizer(0.1, 0.9, use_nesterov=True)
+    return kit.module.SGD(0.1, momentum=0.9, nesterov=True)
+
+
+@pytest.mark.parametrize("make", [nesterov, kits.Kit.momentum, kits.Kit.adam], ids=["nesterov", "momentum", "adam"])
+def test_a_traced_step_rounds_as_without_us(kit, make):
+    """TensorFlow makes one sum of w + (a + b) where it sees both additions, as those of Nesterov's momentum."""
+    start, *gradients = np.random.RandomState(0).randn(4, 30, 40).astype("f4")
+
+    def trained(freeze):
+        variable = tf.Variable(start)
+        optimizer = make(kit)
+        if freeze:
+            fc.freeze([variable], {"#0": [(0, 0), (29, 39)]}, optimizer=optimizer)
+        if hasattr(optimizer, "build"):
+            optimizer.build([variable])
+
+        @tf.function
+        def step(gradient):
+            optimizer.apply_gradients([(gradient, variable)])
+
+        for gradient in gradients:
+            step(tf.constant(gradient))
+        return np.array(variable)
+
+    held, plain = trained(freeze=True), trained(freeze=False)
+    mask = np.zeros(start.shape, bool)
+    mask[0, 0] = mask[29, 39] = True
+    assert held[mask].tobytes() == start[mask].tobytes()
+    assert held[~mask].tobytes() == plain[~mask].tobytes() and (plain != start).all()
