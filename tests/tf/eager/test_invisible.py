@@ -205,7 +205,7 @@ def test_a_traced_step_rounds_as_without_us(kit, make):
 
         for gradient in gradients:
             step(tf.constant(gradient))
-        return np.array(variable)
+        return variable.numpy()
 
     held, plain = trained(freeze=True), trained(freeze=False)
     mask = np.zeros(start.shape, bool)
