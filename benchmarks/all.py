@@ -1,10 +1,11 @@
 """Every figure of docs/performance.md, of the TensorFlow at hand.
 
-    python benchmarks/all.py [--folder docs/performance] [--quick]
+    python benchmarks/all.py [--folder docs/performance] [--only SCRIPT ...] [--rounds N] [--quick]
 
 It runs training_step.py, growth.py, memory.py and build_masks.py, part by part in processes of their own, prints what they print, writes the
 figures to tfX.Y.json and a picture of them to tfX.Y.png in the folder, and makes docs/performance.md of all that is there (page.py). That takes
-hours of a quiet machine with 24 GB; --quick shows in minutes that everything runs, with figures that say nothing, and makes no page.
+hours of a quiet machine with 24 GB. Each part is written as soon as it is there, over what the folder has of the same; --only measures some parts
+anew. --quick shows in minutes that everything runs, with figures that say nothing, and makes no page.
 """
 
 import argparse
@@ -38,41 +39,66 @@ RUNS = (
 )
 
 
-def results(quick, runs=RUNS):
-    """What all of them have found: the facts of the runtime, and rows."""
-    found, rows = {}, []
+def results(quick=False, only=(), rounds=None, runs=RUNS):
+    """What each of them has found: the facts of the runtime, and rows."""
     for command, quickly in runs:
+        if only and os.path.splitext(command[0])[0] not in only:
+            continue
         print("# " + " ".join(command), flush=True)
+        command = [sys.executable, os.path.join(HERE, command[0])] + command[1:] + (quickly if quick else [])
+        if rounds is not None and os.path.basename(command[1]) in ("training_step.py", "growth.py"):
+            command += ["--rounds", str(rounds)]
         with tempfile.TemporaryDirectory() as folder:
             path = os.path.join(folder, "rows.json")
-            command = [sys.executable, os.path.join(HERE, command[0])] + command[1:] + (quickly if quick else [])
             code = subprocess.run(command + ["--json", path]).returncode
             if not os.path.exists(path):
                 raise SystemExit("{} ended with {} and wrote no figures".format(" ".join(command), code))
             with open(path) as file:
-                made = json.load(file)
-        rows += made.pop("rows")
-        found.update(made)
-    return dict(found, rows=rows)
+                yield json.load(file)
+
+
+def written(found, folder, tensorflow):
+    """The path of a runtime's figures, in which these stand in place of those of the same parts."""
+    os.makedirs(folder, exist_ok=True)
+    path = os.path.join(folder, page.file_name({"tensorflow": tensorflow}))
+    kept = {"rows": []}
+    if os.path.exists(path):
+        with open(path, encoding="utf-8") as file:
+            kept = json.load(file)
+    parts = {row["part"] for row in found["rows"]}
+    rows = [row for row in kept["rows"] if row["part"] not in parts] + found["rows"]
+    with open(path + ".new", "w", encoding="utf-8") as file:
+        json.dump(dict(kept, **dict(found, tensorflow=tensorflow, rows=rows)), file, indent=1, sort_keys=True)
+        file.write("\n")
+    os.replace(path + ".new", path)
+    return path
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--folder", default=page.RESULTS, help="where the figures and the picture go")
+    names = sorted({os.path.splitext(command[0])[0] for command, _ in RUNS})
+    parser.add_argument("--only", nargs="+", choices=names, metavar="SCRIPT", default=[], help=", ".join(names))
+    parser.add_argument("--rounds", type=int, help="of training_step and growth, instead of their own number")
     parser.add_argument("--quick", action="store_true", help="show that everything runs, on little data")
     options = parser.parse_args()
     if options.quick and os.path.abspath(options.folder) == os.path.abspath(page.RESULTS):
         parser.error("--quick needs a --folder of its own: its figures say nothing")
-    found = results(options.quick)
-    os.makedirs(options.folder, exist_ok=True)
-    path = os.path.join(options.folder, page.file_name(found))
-    with open(path, "w", encoding="utf-8") as file:
-        json.dump(found, file, indent=1, sort_keys=True)
-        file.write("\n")
+    tensorflow = version_of_tensorflow()
+    for found in results(options.quick, options.only, options.rounds):
+        path = written(found, options.folder, tensorflow)
+    with open(path, encoding="utf-8") as file:
+        found = json.load(file)
     draw(found, os.path.splitext(path)[0] + ".png")
     print("{} figures, {} missed: {}".format(len(found["rows"]), sum(map(page.missed, found["rows"])), path))
     if not options.quick:
         page.write(options.folder)
+
+
+def version_of_tensorflow():
+    """Not imported here, where it would take memory and threads from what is measured."""
+    code = "import tensorflow; print(tensorflow.__version__)"
+    return subprocess.run([sys.executable, "-c", code], check=True, stdout=subprocess.PIPE).stdout.decode().split()[-1]
 
 
 def draw(found, path):

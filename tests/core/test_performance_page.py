@@ -79,3 +79,18 @@ def test_the_parts_of_the_page_are_those_of_the_benchmarks(page):
     known = set(page.PARTS)
     for result in page.read() + [RESULT]:
         assert {row["part"] for row in result["rows"]} <= known
+
+
+def test_a_part_that_is_measured_anew_stands_in_place_of_its_old_figures(page, tmp_path):
+    """What else the folder has of the same TensorFlow stays."""
+    import importlib
+
+    every = importlib.import_module("all")
+    facts = {"python": "3.13.0", "numpy": "2.4.0", "processors": 2}
+    step, other, newer = row("old", 1.5), dict(row("kept", 1.0), part="growth: size"), row("new", 1.1)
+    for rows in ([step], [other], [newer]):
+        path = every.written(dict(facts, rows=rows), str(tmp_path / "made"), "2.21.0")
+    with open(path) as file:
+        found = json.load(file)
+    assert found == dict(facts, tensorflow="2.21.0", rows=[other, newer])
+    assert os.listdir(os.path.dirname(path)) == ["tf2.21.json"]
