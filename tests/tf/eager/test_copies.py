@@ -2,7 +2,6 @@
 
 import copy
 import os
-import pickle
 
 import numpy as np
 import pytest
@@ -11,6 +10,7 @@ import tensorflow as tf
 import freezecompat as fc
 import kits
 import runtimes
+from copies import MODEL_COPIES, OPTIMIZER_COPIES, of_ours
 from kits import MASKS, SPEC, assert_all_moved, assert_held_and_free_moved, fit, values
 
 KITS = kits.kits()
@@ -20,57 +20,6 @@ v1 = tf.compat.v1
 @pytest.fixture(params=sorted(KITS))
 def kit(request):
     return KITS[request.param]
-
-
-def load(kit, path):
-    return kit.keras.models.load_model(path)
-
-
-# How to copy a compiled model; each gives a model, compiled or not.
-
-
-def by_deepcopy(kit, model, path):
-    return copy.deepcopy(model)
-
-
-def by_pickle(kit, model, path):
-    return pickle.loads(pickle.dumps(model))
-
-
-def by_clone_model(kit, model, path):
-    cloned = kit.keras.models.clone_model(model)
-    cloned.set_weights(model.get_weights())
-    return cloned
-
-
-def by_config(kit, model, path):
-    made = type(model).from_config(model.get_config())
-    made.set_weights(model.get_weights())
-    return made
-
-
-def by_h5_file(kit, model, path):
-    model.save(path + ".h5")
-    return load(kit, path + ".h5")
-
-
-def by_keras_file(kit, model, path):
-    if runtimes.TF1:
-        path += ".h5"  # a ".keras" name means no format there
-    else:
-        path += ".keras"
-    model.save(path)
-    return load(kit, path)
-
-
-def by_saved_model(kit, model, path):
-    if kit.name == "keras3":
-        raise NotImplementedError("Keras 3 has no load_model of a SavedModel")
-    model.save(path, save_format="tf")
-    return load(kit, path)
-
-
-MODEL_COPIES = [by_deepcopy, by_pickle, by_clone_model, by_config, by_h5_file, by_keras_file, by_saved_model]
 
 
 def trained(kit):
@@ -100,7 +49,7 @@ def test_each_way_of_copying_a_model(kit, tmp_path):
             continue
         worked.append(copying.__name__)
         copied = copying(kit, model, path)
-        assert not [name for name, value in vars(copied).items() if "freezecompat" in type(value).__module__]
+        assert of_ours(copied) == []
         kept = values(model)
         for one, other in zip(kept, values(copied)):
             assert one.tobytes() == other.tobytes()
@@ -117,24 +66,6 @@ def test_each_way_of_copying_a_model(kit, tmp_path):
     assert {"by_clone_model", "by_config", "by_keras_file"} <= set(worked)
     if not runtimes.TF1:
         assert "by_deepcopy" in worked
-
-
-# How to copy an optimizer.
-
-
-def optimizer_by_deepcopy(optimizer):
-    return copy.deepcopy(optimizer)
-
-
-def optimizer_by_pickle(optimizer):
-    return pickle.loads(pickle.dumps(optimizer))
-
-
-def optimizer_by_config(optimizer):
-    return type(optimizer).from_config(optimizer.get_config())
-
-
-OPTIMIZER_COPIES = [optimizer_by_deepcopy, optimizer_by_pickle, optimizer_by_config]
 
 
 def optimizer_makers():
@@ -186,7 +117,7 @@ def test_each_way_of_copying_an_optimizer(make_optimizer, copying, stepped):
             step(copied, tf.Variable(START))
         return
     copied = copying(optimizer)
-    assert not [name for name, value in vars(copied).items() if "freezecompat" in str(type(value).__module__)]
+    assert of_ours(copied) == []
     mine = tf.Variable(START)
     before = variable.numpy()
     listed = [kits.array(v) for v in kits.optimizer_variables(optimizer)]
