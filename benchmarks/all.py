@@ -18,6 +18,7 @@ import tempfile
 import page
 
 HERE = os.path.dirname(os.path.abspath(__file__))
+IN_ROUNDS = ("training_step.py", "growth.py")
 SECTIONS = ("weights", "predicate", "elements", "calls", "size")
 #: (script with its arguments, arguments that make it quick)
 RUNS = (
@@ -39,14 +40,14 @@ RUNS = (
 )
 
 
-def results(quick=False, only=(), rounds=None, runs=RUNS):
+def results(quick, only, rounds):
     """What each of them has found: the facts of the runtime, and rows."""
-    for command, quickly in runs:
-        if only and os.path.splitext(command[0])[0] not in only:
+    for (script, *arguments), quickly in RUNS:
+        if only and script not in only:
             continue
-        print("# " + " ".join(command), flush=True)
-        command = [sys.executable, os.path.join(HERE, command[0])] + command[1:] + (quickly if quick else [])
-        if rounds is not None and os.path.basename(command[1]) in ("training_step.py", "growth.py"):
+        print("# " + " ".join([script] + arguments), flush=True)
+        command = [sys.executable, os.path.join(HERE, script)] + arguments + (quickly if quick else [])
+        if rounds is not None and script in IN_ROUNDS:
             command += ["--rounds", str(rounds)]
         with tempfile.TemporaryDirectory() as folder:
             path = os.path.join(folder, "rows.json")
@@ -58,7 +59,7 @@ def results(quick=False, only=(), rounds=None, runs=RUNS):
 
 
 def written(found, folder, tensorflow):
-    """The path of a runtime's figures, in which these stand in place of those of the same parts."""
+    """Write figures in place of those of the same parts that the folder has of this TensorFlow; returns the file's path."""
     os.makedirs(folder, exist_ok=True)
     path = os.path.join(folder, page.file_name({"tensorflow": tensorflow}))
     kept = {"rows": []}
@@ -77,9 +78,9 @@ def written(found, folder, tensorflow):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--folder", default=page.RESULTS, help="where the figures and the picture go")
-    names = sorted({os.path.splitext(command[0])[0] for command, _ in RUNS})
-    parser.add_argument("--only", nargs="+", choices=names, metavar="SCRIPT", default=[], help=", ".join(names))
-    parser.add_argument("--rounds", type=int, help="of training_step and growth, instead of their own number")
+    scripts = sorted({command[0] for command, _ in RUNS})
+    parser.add_argument("--only", nargs="+", choices=scripts, metavar="SCRIPT", default=[], help=", ".join(scripts))
+    parser.add_argument("--rounds", type=int, help="of {}, instead of their own number".format(", ".join(IN_ROUNDS)))
     parser.add_argument("--quick", action="store_true", help="show that everything runs, on little data")
     options = parser.parse_args()
     if options.quick and os.path.abspath(options.folder) == os.path.abspath(page.RESULTS):
