@@ -36,7 +36,8 @@ def begin(seed):
     import runtimes
 
     v1.keras.backend.clear_session()
-    runtimes.number_names_anew()
+    if runtimes.EAGER:
+        runtimes.number_names_anew()
     for keras in runtimes.keras_packages().values():
         if not runtimes.EAGER:
             keras.backend.clear_session()

@@ -72,7 +72,7 @@ class GraphWeight(HeldWeight):
     def keep_first(self, snapshot: Any) -> Any:
         """An op that, in the first step of a session, keeps the held values for `captured`."""
         tf, v1 = _compat.tensorflow(), _compat.v1()
-        self.mask()
+        self._session_mask()  # what is asked and assigned below is built with it
 
         def keep() -> Any:
             indices, values = self._listed(snapshot)
