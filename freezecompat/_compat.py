@@ -93,6 +93,11 @@ def graph_of(variable: Any) -> Any:
     return variable.graph if getattr(variable, "_in_graph_mode", True) else None
 
 
+def has_static_shape(variable: Any) -> bool:
+    """False for a variable whose number of elements may change from one step to the next."""
+    return tensorflow().TensorShape(variable.shape).is_fully_defined()
+
+
 def dtype_name(variable: Any) -> str:
     """A variable's dtype without the `_ref` of TF1's reference variables."""
     return variable.dtype.base_dtype.name

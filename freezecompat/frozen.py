@@ -361,7 +361,11 @@ class Frozen(ActedOn):
             if not _compat.is_variable(variable):
                 raise ArgumentError("variables holds {!r}, which is no variable".format(variable))
         selected = [
-            held_weight(_compat.backend_variable(variable)).select(gradient)
+            (
+                held_weight(_compat.backend_variable(variable)).select(gradient)
+                if _compat.has_static_shape(variable)
+                else gradient
+            )
             for gradient, variable in zip(gradients, variables)
         ]
         return tuple(selected) if isinstance(grads, tuple) else selected

@@ -158,11 +158,17 @@ class Adapter:
 
     def select(self, pairs: Sequence[Pair]) -> List[Pair]:
         """(gradient, variable) pairs with the gradients selected and the variables unwrapped or not, as they came."""
-        return [(self._held(variable).select(gradient), variable) for gradient, variable in pairs]
+        return self._changed(pairs, HeldWeight.select)
 
     def select_for_step(self, pairs: Sequence[Pair]) -> List[Pair]:
         """The same for pairs that nothing but the optimizer's own step gets."""
-        return [(self._held(variable).select_for_step(gradient), variable) for gradient, variable in pairs]
+        return self._changed(pairs, HeldWeight.select_for_step)
+
+    def _changed(self, pairs: Sequence[Pair], change: Callable[[HeldWeight, Any], Any]) -> List[Pair]:
+        return [
+            (change(self._held(variable), gradient) if _compat.has_static_shape(variable) else gradient, variable)
+            for gradient, variable in pairs
+        ]
 
     def step(self, pairs: Sequence[Pair], run: Callable[[List[Pair]], Any]) -> Any:
         """A whole step: `run` is the optimizer's own, given the selected pairs; its result comes back."""
@@ -175,7 +181,9 @@ class Adapter:
         caller = _compat.loss_scaler_that_calls(self.optimizer)
         if caller is not None:
             self._callers.add(caller)
-        variables = {id(variable): variable for variable in [v for _, v in pairs] + list(self.known_variables())}
+        pairs = [(gradient, variable) for gradient, variable in pairs if _compat.has_static_shape(variable)]
+        known = filter(_compat.has_static_shape, self.known_variables())
+        variables = {id(variable): variable for variable in [v for _, v in pairs] + list(known)}
         holding = [(variable, self._held(variable)) for variable in variables.values()]
         weights = {id(held): held for _, held in holding}
         constrained = [(variable, held) for variable, held in holding if _compat.has_constraint(variable)]

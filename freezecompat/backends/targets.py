@@ -2,7 +2,7 @@
 
 import collections.abc
 import types
-from typing import Any, Dict, FrozenSet, List, Mapping, NamedTuple, Sequence, Tuple
+from typing import Any, Dict, FrozenSet, Iterable, List, Mapping, NamedTuple, Sequence, Tuple
 
 import numpy as np
 
@@ -78,7 +78,7 @@ def describe(target: Any) -> Target:
     """Find the weights of a model, layer, module, list or dict of variables; None is the default graph's trainables."""
     _check_backend()
     if target is None:
-        return _of_variables(_graph_trainables())
+        return _of_variables(_of_static_shape(_graph_trainables()))
     kind = _compat.keras_kind(target)
     if kind is not None:
         return _of_layer(target, target if kind == "model" else None)
@@ -87,7 +87,7 @@ def describe(target: Any) -> Target:
     if _compat.is_variable(target):
         raise ArgumentError("the target is one variable; pass a list of variables: [variable]")
     if _compat.is_module(target):
-        return _of_variables(target.variables)._replace(origin=Origin(target))
+        return _of_variables(_of_static_shape(target.variables))._replace(origin=Origin(target))
     if isinstance(target, (list, tuple)):
         return _of_variables(target)
     raise ArgumentError(
@@ -134,7 +134,7 @@ def _of_layer(layer: Any, model: Any) -> Target:
     reasons = unheld(layer, [place for place in spread if place.address not in statistics])
     entries, refused = [], {}
     for variable in _unique(weights):
-        if None in tuple(variable.shape):
+        if not _compat.has_static_shape(variable):
             continue  # a table that grows: Keras 2's Discretization keeps one
         identity = id(_compat.backend_variable(variable))
         spots = found.get(identity, [])
@@ -192,12 +192,21 @@ def _numbered(variables: Sequence[Any]) -> Tuple[set, Dict[int, int]]:
     return set(trainable), {identity: k for k, identity in enumerate(trainable)}
 
 
+def _of_static_shape(variables: Iterable[Any]) -> List[Any]:
+    return [variable for variable in variables if _compat.has_static_shape(variable)]
+
+
 def _target(entries: List[Tuple[Any, ...]], trainable: set, ordinals: Dict[int, int], model: Any) -> Target:
     if not entries:
         raise ArgumentError("the target has no variables")
     rows, held = [], {}
     for address, variable, aliases, meant in entries:
         backend = _compat.backend_variable(variable)
+        if not _compat.has_static_shape(backend):
+            raise ArgumentError(
+                "{} has the shape {}: a weight has a fixed number of elements. Leave it out of the target; an optimizer that "
+                "also trains it may be attached".format(address, variable.shape)
+            )
         handles = (variable,) if backend is variable else (variable, backend)
         state = held_weight(backend)
         rows.append(

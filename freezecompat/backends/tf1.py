@@ -65,7 +65,7 @@ class TrainOptimizer(Adapter):
         """Read masks when the step begins: a run that waits for its gradients began before the last freeze or thaw."""
         stack = contextlib.ExitStack()
         for gradient, variable in pairs:
-            if _compat.taken_from_queue(gradient):
+            if _compat.has_static_shape(variable) and _compat.taken_from_queue(gradient):
                 stack.enter_context(self._held(variable).mask_read_after(gradient))
         return stack
 
