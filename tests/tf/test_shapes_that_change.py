@@ -20,6 +20,8 @@ def variable(name, shape):
     """Of START, with a shape that is known in part, or not at all."""
     if runtimes.EAGER:
         return tf.Variable(START, name=name, shape=tf.TensorShape(shape))
+    if shape is None:  # a reference variable
+        return v1.Variable(START, name=name, use_resource=False, validate_shape=False)
     return v1.Variable(START, name=name, use_resource=True, shape=tf.TensorShape(shape))
 
 
