@@ -7,6 +7,7 @@
 FREEZECOMPAT_REQUIRE_TF=1.15. (tox sets it) ends the run where another TensorFlow is installed, or none.
 """
 
+import gc
 import os
 import sys
 import warnings
@@ -117,6 +118,13 @@ def _switch(mode, tf):
         tf.compat.v1.enable_eager_execution()
     if tf.executing_eagerly() != (mode == "eager"):
         raise pytest.UsageError("TensorFlow is not in {} mode".format(mode))
+
+
+@pytest.fixture(scope="module", autouse=True)
+def heap_of_its_own():
+    """A search of Python's objects, as an attach makes, does not look at what hundreds of tests before have left."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture

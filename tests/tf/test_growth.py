@@ -49,13 +49,11 @@ def train_held(program):
 
 
 @pytest.fixture(autouse=True, scope="module")
-def older():
-    """What was there before is left out of Python's search for garbage, which takes a second with it."""
-    gc.collect()
+def older(heap_of_its_own):
+    gc.unfreeze()
     OLDER[:] = containers(gc.get_objects())
     gc.freeze()
     yield
-    gc.unfreeze()
     OLDER.clear()
 
 
