@@ -101,10 +101,10 @@ class HeldWeight:
         if gradient is None or (tf.executing_eagerly() and not self.frozen):
             return gradient
         if isinstance(gradient, tf.IndexedSlices):
-            if not self.frozen and not gradient.values.shape[1:].is_compatible_with(self.shape[1:]):
+            values = tf.convert_to_tensor(gradient.values)  # it may be made of arrays
+            if not self.frozen and not values.shape[1:].is_compatible_with(self.shape[1:]):
                 return gradient  # the optimizer says what is wrong with it
-            values = zero(gradient.values, gradient.indices)
-            return tf.IndexedSlices(values, gradient.indices, gradient.dense_shape)
+            return tf.IndexedSlices(zero(values, gradient.indices), gradient.indices, gradient.dense_shape)
         tensor = self._as_tensor(gradient)
         if tensor is not None and tensor.shape.is_compatible_with(self.shape):
             return zero(tensor)
