@@ -7,7 +7,7 @@ lets its branch go. TensorFlow is taken from `sys.modules`: whoever hands us a T
 import contextlib
 import gc
 import sys
-from typing import Any, Callable, Iterable, Iterator, List, Optional, Tuple
+from typing import Any, Callable, Iterable, Iterator, List, Optional, Sequence, Tuple
 
 from .exceptions import MissingDependency
 
@@ -141,8 +141,10 @@ def zero_where(condition: Any, values: Any) -> Any:
     """Numbers with 0 where the condition is true, whatever stands there."""
     tf = tensorflow()
     if values.dtype.is_complex or is_tf1():  # no kernel takes a scalar there, or only a slow one (can go with TF 1.15)
-        return select(condition, tf.zeros_like(values), values)
-    return tf.where(condition, tf.zeros([], values.dtype), values)
+        fixed = values.shape.is_fully_defined()
+        zero = zeros(values.shape.as_list(), values.dtype) if fixed else tf.zeros_like(values)
+        return select(condition, zero, values)
+    return tf.where(condition, zeros([], values.dtype), values)
 
 
 def cleared_where(condition: Any, values: Any) -> Any:
@@ -160,6 +162,35 @@ def replaced_at(values: Any, positions: Any, new: Any) -> Any:
     tf = tensorflow()
     update = getattr(tf, "tensor_scatter_nd_update", None) or tf.tensor_scatter_update  # the latter: TF 1.13
     return update(values, tf.expand_dims(positions, 1), new)
+
+
+def any_true(condition: Any) -> Any:
+    """A bool scalar: whether any entry of a bool tensor of known rank is True."""
+    tf, rank = tensorflow(), condition.shape.ndims
+    return tf.reduce_any(condition, once(("axes", rank), lambda: tf.constant(list(range(rank)), tf.int32)))
+
+
+def zeros(shape: Sequence[int], dtype: Any) -> Any:
+    """The tensor of a fixed shape that holds 0, or False."""
+    tf = tensorflow()
+    dtype = tf.as_dtype(dtype)
+    return once(("zeros", tuple(shape), dtype.name), lambda: tf.zeros(shape, dtype))
+
+
+def once(key: Tuple[Any, ...], make: Callable[[], Any]) -> Any:
+    """A tensor that `make` builds of nothing; the parts of a graph that ask for the same key get the same one."""
+    if tensorflow().executing_eagerly():
+        return make()
+    graph = v1().get_default_graph()
+    if graph._get_control_flow_context() is not None:  # a branch or a loop
+        return make()
+    kept = getattr(graph, "_freezecompat_constants", None)
+    if kept is None:
+        kept = graph._freezecompat_constants = {}
+    if key not in kept:
+        with v1().control_dependencies(None):
+            kept[key] = make()
+    return kept[key]
 
 
 def is_reference(variable: Any) -> bool:
@@ -294,9 +325,11 @@ def variable_in_no_collection(initial: Any, name: str, **options: Any) -> Any:
     return v1().Variable(initial, trainable=False, collections=[], use_resource=True, name=name, **options)
 
 
-def variable_of_any_length(initial: Any, name: str) -> Any:
-    """One of rank 1 and of no fixed length."""
-    return variable_in_no_collection(v1().placeholder_with_default(initial, [None]), name, validate_shape=False)
+def variable_of_any_length(dtype: Any, name: str) -> Any:
+    """One of rank 1 and of no fixed length, initially empty."""
+    dtype = tensorflow().as_dtype(dtype)
+    initial = once(("empty", dtype.name), lambda: v1().placeholder_with_default(zeros([0], dtype), [None]))
+    return variable_in_no_collection(initial, name, validate_shape=False)
 
 
 # Keras models and layers ---------------------------------------------------------------------------------------------

@@ -114,3 +114,26 @@ def test_a_graph_selects_once_and_looks_once_for_what_moved():
     bools = 3  # the first mask, what differs, what of that is frozen
     numbers = 3 if runtimes.TF1 else 1
     assert frozen[1] - plain[1] == (bools + 4 * numbers) * SHAPE[0] * SHAPE[1]
+
+
+def constants(weights, freeze):
+    """How many values that depend on nothing a graph has, outside of conds, with Adam's step of weights, dense and looked up."""
+    with tf.Graph().as_default() as graph:
+        variables = [v1.get_variable("w{}".format(k), (4, 2), use_resource=True) for k in range(weights)]
+        tables = [v1.get_variable("t{}".format(k), (4, 2), use_resource=True) for k in range(weights)]
+        pairs = [(v1.placeholder("float32", (4, 2)), variable) for variable in variables]
+        rows = v1.placeholder("float32", (3, 2)), v1.placeholder("int32", (3,))
+        pairs += [(tf.IndexedSlices(*rows), table) for table in tables]
+        optimizer = v1.train.AdamOptimizer()
+        if freeze:
+            fc.freeze(variables + tables, fc.FreezeSpec.empty(), optimizer=optimizer)
+        optimizer.apply_gradients(pairs)
+    ops = [op for op in graph.get_operations() if op._get_control_flow_context() is None]
+    return sum(op.type in ("Const", "Fill", "PlaceholderWithDefault", "Range") for op in ops)
+
+
+@pytest.mark.skipif(runtimes.EAGER, reason="a graph has tf.train's step")
+def test_the_weights_of_a_graph_share_constants():
+    """A freeze adds as many to a step of two weights as to one of six; TensorFlow's tests of Keras 2 look for duplicates."""
+    added = [constants(weights, freeze=True) - constants(weights, freeze=False) for weights in (1, 3)]
+    assert added[0] == added[1] > 0

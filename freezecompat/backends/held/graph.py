@@ -32,7 +32,7 @@ class GraphWeight(HeldWeight):
 
     def mask(self, rows: Any = None) -> Any:
         mask = self._session_mask().mask
-        return mask if rows is None else _compat.tensorflow().gather(mask, rows)
+        return mask if rows is None else _compat.tensorflow().gather(mask, rows, axis=_compat.zeros([], "int32"))
 
     def mask_read_after(self, gradient: Any) -> Any:
         """In this context the phases read the mask once a gradient is there, which their run may wait for."""
@@ -47,8 +47,8 @@ class GraphWeight(HeldWeight):
         tf, v1 = _compat.tensorflow(), _compat.v1()
         self._mask = self._mask_of_sessions(self.frozen)
         with tf.init_scope(), v1.name_scope("freezecompat"):
-            self._first_indices = _compat.variable_of_any_length(tf.zeros([0], tf.int64), "first_indices")
-            self._first_values = _compat.variable_of_any_length(tf.zeros([0], self.dtype), "first_values")
+            self._first_indices = _compat.variable_of_any_length("int64", "first_indices")
+            self._first_values = _compat.variable_of_any_length(self.dtype, "first_values")
             self._has_first = self._first_values.is_initialized()
         self._built_version = self._version
 
@@ -67,7 +67,7 @@ class GraphWeight(HeldWeight):
         """Whether a frozen element has another value than before."""
         tf = _compat.tensorflow()
         different = _compat.bits_differ(_compat.as_tensor(self.variable), snapshot)
-        return tf.reduce_any(tf.logical_and(self.mask(), different))
+        return _compat.any_true(tf.logical_and(self.mask(), different))
 
     def keep_first(self, snapshot: Any) -> Any:
         """An op that, in the first step of a session, keeps the held values for `captured`."""
@@ -161,7 +161,7 @@ class LargeGraphWeight(GraphWeight):
         moved = super()._moved
 
         def moved_there(positions: Any) -> Any:
-            return _compat.tensorflow().reduce_any(_compat.bits_differ(self._gathered(positions), snapshot))
+            return _compat.any_true(_compat.bits_differ(self._gathered(positions), snapshot))
 
         return self._where_few(moved_there, lambda: moved(self._shaped(snapshot)))
 

@@ -31,7 +31,7 @@ class SessionMask:
 
     def _made(self, frozen: ElementSet) -> List[Any]:
         """The variables, initially with nothing frozen."""
-        return [_compat.variable_in_no_collection(_compat.tensorflow().fill(frozen.shape, False), "mask")]
+        return [_compat.variable_in_no_collection(_compat.zeros(frozen.shape, bool), "mask")]
 
     def _values(self, frozen: ElementSet) -> List[Any]:
         """What they hold."""
@@ -83,9 +83,9 @@ class ListedMask(SessionMask):
     """The same with the frozen positions beside it, where they are few."""
 
     def _made(self, frozen: ElementSet) -> List[Any]:
-        tf = _compat.tensorflow()
-        few = _compat.variable_in_no_collection(tf.constant(True), "few")
-        return super()._made(frozen) + [few, _compat.variable_of_any_length(tf.zeros([0], tf.int64), "positions")]
+        true = _compat.once(("true",), lambda: _compat.tensorflow().constant(True))
+        few = _compat.variable_in_no_collection(true, "few")
+        return super()._made(frozen) + [few, _compat.variable_of_any_length("int64", "positions")]
 
     def _values(self, frozen: ElementSet) -> List[Any]:
         few = frozen.count * _FEW <= frozen.size
