@@ -42,8 +42,8 @@ MUTANTS = [
     Mutant(
         "sparse gather",
         "backends/held/base.py",
-        "values = zero(gradient.values, gradient.indices)",
-        "values = gradient.values",
+        "zero(values, gradient.indices)",
+        "values",
         "eager",
         "tf/test_ragged_batches.py::test_ragged_and_empty_batches[tf.train Tape-looked up]",
     ),

@@ -3,6 +3,7 @@
 import numpy as np
 import tensorflow as tf
 
+import programs
 import runtimes
 
 v1 = tf.compat.v1
@@ -136,8 +137,7 @@ def assert_all_moved(before, after):
 
 def optimizer_variables(optimizer):
     """What the optimizer lists as its variables, as values or objects."""
-    listed = getattr(optimizer, "variables", ())
-    return list(listed() if callable(listed) else listed)
+    return programs.listed(optimizer) if hasattr(optimizer, "variables") else []
 
 
 def array(variable):

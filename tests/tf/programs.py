@@ -5,6 +5,8 @@ and a look-up at `i` written `where(gather(mask, i), gather(held, i), gather(v, 
 what its free elements do is what they must do under a freeze.
 """
 
+import re
+
 import numpy as np
 import tensorflow as tf
 
@@ -103,8 +105,17 @@ class Oracle(Plain):
 
 def of_shape(optimizer, shape):
     """The variables of that shape that an optimizer lists, in its order."""
-    listed = optimizer.variables() if callable(optimizer.variables) else optimizer.variables
-    return [variable for variable in listed if tuple(variable.shape) == tuple(shape)]
+    return [variable for variable in listed(optimizer) if tuple(variable.shape) == tuple(shape)]
+
+
+def listed(optimizer):
+    """The variables that an optimizer lists, of two alike in one order: `tf.train` puts RMSProp_10 before RMSProp_9."""
+    found = optimizer.variables() if callable(optimizer.variables) else optimizer.variables
+    return sorted(found, key=_parts_of_name) if isinstance(optimizer, v1.train.Optimizer) else list(found)
+
+
+def _parts_of_name(variable):
+    return [int(part) if part.isdigit() else part for part in re.split(r"(\d+)", variable.name)]
 
 
 def create_slots(optimizer, variables):

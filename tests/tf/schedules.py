@@ -103,7 +103,7 @@ def after_each_batch(keras, call):
 
 def state(program):
     """All that a checkpoint holds: weights, slots and counts, in the order in which they are made."""
-    variables = program.trained + list(optimizer_variables(program.optimizer))
+    variables = program.trained + programs.listed(program.optimizer)
     return [np.array(program.run(getattr(variable, "_value", variable))) for variable in variables]
 
 
@@ -111,14 +111,10 @@ def load(program, arrays):
     """Bring a program to the state of another one."""
     getattr(program.optimizer, "iterations", None)  # OptimizerV2 makes it when it is asked for
     programs.create_slots(program.optimizer, program.trained)
-    variables = program.trained + list(optimizer_variables(program.optimizer))
+    variables = program.trained + programs.listed(program.optimizer)
     assert len(variables) == len(arrays)
     for variable, array in zip(variables, arrays):
         program.load(getattr(variable, "_value", variable), array)
-
-
-def optimizer_variables(optimizer):
-    return optimizer.variables() if callable(optimizer.variables) else optimizer.variables
 
 
 def same(one, other):
