@@ -52,8 +52,7 @@ CORRECTIONS = """\
 Most optimizers leave an element alone that has fresh slots and a gradient of 0. The following move it, and its value is put back after their
 step: between the two, another thread may read a moved value. Keras' optimizers since 2.11 assign to their weights by the variables' own
 methods, where a frozen element keeps its value whatever they assign: of theirs, only weights whose gradient is that of looked-up rows are put
-back (`looked up`, or all of a row's weights in a sweep from before that was so). The others of the tables below stood still, frozen from step 0
-and frozen warm, without a correction.
+back (`looked up`). The others of the tables below stood still, frozen from step 0 and frozen warm, without a correction.
 """
 
 NAMES = """\
