@@ -305,7 +305,7 @@ class Holding:
         with self._after([result]):
             done = [held.put_back(snapshot) for held, snapshot in self._snapshots if not self._left_alone(held, found)]
             done += self._count()
-        return _compat.tensorflow().group(*done, name=name) if self._by_hand else result
+            return _compat.tensorflow().group(*done, name=name) if self._by_hand else result
 
     def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
         self._in_place.close()

@@ -31,7 +31,10 @@ class TrainOptimizer(Adapter):
     def _compute_gradients(self, original: Any, loss: Any, var_list: Any = None, *args: Any, **kwargs: Any) -> Any:
         if var_list is not None:
             var_list = [_compat.backend_variable(v) for v in _compat.flatten(var_list)]
-        pairs = self.select(original(loss, var_list, *args, **kwargs))
+        pairs = original(loss, var_list, *args, **kwargs)
+        if self.leaves_to_the_original(pairs):  # in eager mode, tensors may be differentiated by
+            return pairs
+        pairs = self.select(pairs)
         if _compat.tensorflow().executing_eagerly():
             self._handed_out = (
                 []

@@ -91,6 +91,16 @@ def test_one_is_trained_beside_frozen_elements(optimizer, shape):
     assert (expected["changing"] != START).all()
 
 
+@pytest.mark.parametrize("shape", sorted(SHAPES))
+def test_an_optimizer_may_step_nothing_else(shape, monkeypatch):
+    """There is nothing to hold in its step, which is taken all the same."""
+    monkeypatch.setattr(Steps, "pairs", lambda steps: [(tf.constant(GRADIENT), steps.changing)])
+    expected = Steps(OPTIMIZERS["tf.train"], SHAPES[shape]).run()
+    found = frozen_steps(OPTIMIZERS["tf.train"], SHAPES[shape]).run()
+    assert found["changing"].tobytes() == expected["changing"].tobytes()
+    assert (found["changing"] != START).all() and (found["fixed"] == START).all()
+
+
 @pytest.mark.parametrize("target", [list, lambda pair: {"fixed": pair[0], "changing": pair[1]}], ids=["list", "dict"])
 def test_one_in_a_list_is_refused(target):
     """The error names it, and says what to do."""

@@ -143,3 +143,16 @@ def test_attach_of_nothing(keras, nothing):
     """A TypeError, not a silent success."""
     with pytest.raises(fc.NotAnOptimizer, match="attach needs an optimizer"):
         fc.freeze(compiled(keras, "sgd"), SPEC).attach(nothing)
+
+
+def test_gradients_by_a_tensor():
+    """compute_gradients of a `tf.train` optimizer takes tensors in eager mode; apply_gradients refuses them, as without a freeze."""
+    weight, optimizer = tf.Variable([1.0, 2.0], name="w"), tf.compat.v1.train.GradientDescentOptimizer(0.5)
+    fc.freeze([weight], {"w": [0]}, optimizer=optimizer)
+    x = tf.constant(3.0)
+    pairs = optimizer.compute_gradients(lambda: x * x, [x])
+    assert pairs[0][0].numpy() == 6.0 and pairs[0][1] is x
+    with pytest.raises(NotImplementedError):
+        optimizer.apply_gradients(pairs)
+    optimizer.minimize(lambda: tf.reduce_sum(weight * weight), var_list=[weight])
+    assert weight.numpy().tolist() == [1.0, 0.0]
