@@ -247,13 +247,9 @@ def loops(every_option=False):
 
     Without `every_option` a few of each; of the second way to train, which shares most code with the first, one or two.
     """
-    optimizers = {"tf.train " + name: make for name, make in runtimes.v1_optimizers().items()}
-    for package, _, family, module in runtimes.keras_optimizer_modules():
-        for name, make in runtimes.keras_optimizers(module).items():
-            optimizers["{} {}{}".format(package, family, name)] = make
     first, second = (Steps, Traced) if runtimes.EAGER else (InGraph, InReferenceGraph)
     found = {}
-    for name, make in optimizers.items():
+    for name, make in runtimes.optimizers().items():
         if every_option or runtimes.EAGER or not name.endswith(("sgd", "momentum")):
             found["{} {}".format(first.__name__, name)] = functools.partial(first, make)
         if second is InReferenceGraph and not name.startswith("tf.train"):

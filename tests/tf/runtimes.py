@@ -72,6 +72,15 @@ def keras_optimizer_modules():
             yield package, keras, "legacy-", legacy
 
 
+def optimizers():
+    """{id: function that makes an optimizer} of every API that trains in this mode."""
+    found = {"tf.train " + name: make for name, make in v1_optimizers().items()}
+    for package, _, family, module in keras_optimizer_modules():
+        for name, make in keras_optimizers(module).items():
+            found["{} {}{}".format(package, family, name)] = make
+    return found
+
+
 def program(cls, make, **options):
     """A function of oracle=False that makes a program with an optimizer of `make`."""
     return lambda oracle=False: cls(make(), oracle, fresh=make, **options)

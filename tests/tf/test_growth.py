@@ -50,6 +50,7 @@ def train_held(program):
 
 @pytest.fixture(autouse=True, scope="module")
 def older(heap_of_its_own):
+    """The containers of what was there before: these are looked at too."""
     gc.unfreeze()
     OLDER[:] = containers(gc.get_objects())
     gc.freeze()

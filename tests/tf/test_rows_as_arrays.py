@@ -14,17 +14,9 @@ ROWS = np.array([2, 0, 2], "i4")
 MASK = np.array([[1, 0], [1, 1], [0, 1]], bool)
 
 
-def optimizers():
-    found = {"tf.train " + name: make for name, make in runtimes.v1_optimizers().items()}
-    for package, _, family, module in runtimes.keras_optimizer_modules():
-        for name, make in runtimes.keras_optimizers(module).items():
-            found["{} {}{}".format(package, family, name)] = make
-    if not runtimes.TF1:
-        del found["tf.train sgd"]  # whose own code asks for the dtype of a tensor there
-    return found
-
-
-OPTIMIZERS = optimizers()
+OPTIMIZERS = runtimes.optimizers()
+if not runtimes.TF1:
+    del OPTIMIZERS["tf.train sgd"]  # whose own code asks for the dtype of a tensor there
 
 
 def trained(make, spec=None):

@@ -29,8 +29,6 @@ class Steps:
     """Two steps of an optimizer over a fixed and a changing variable, with given gradients."""
 
     def __init__(self, make, shape):
-        self.make = make
-        self.shape = shape
         self.fixed = variable("fixed", START.shape)
         self.changing = variable("changing", shape)
         self.optimizer = make()
